@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from explorer.core.errors import InvalidIntent, NotAllowed, RequestError
-from explorer.core.transaction.commit_target import NewPlace
+from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store

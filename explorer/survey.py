@@ -75,7 +75,7 @@ def survey(
     places = [os.fspath(location) for location in locations]
     for place in places:
         scheme = known_scheme(place)
-        if scheme is not None and not scheme.lasting:
+        if scheme is not None and not scheme.persistent:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
     # A task runs elsewhere: a path relative to here means something else there.
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]

@@ -22,10 +22,9 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.located import located
-from explorer.core.versions.retention.failed_reads import learning
-from explorer.core.versions.retention.folder_scan import FolderScan
+from explorer.core.versions.located import learning, located
 from explorer.core.versions.retention.horizon import Horizon
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 
@@ -194,8 +193,8 @@ class Table(DeltaLog):
     @located
     def leftovers(self) -> pa.Table:
         """List temporary files of writers that were stopped: path, size, modified; see
-        `explorer.core.maintenance.temporary_files`."""
-        from explorer.core.maintenance.temporary_files import leftovers
+        `explorer.core.maintenance.folder_listing`."""
+        from explorer.core.maintenance.folder_listing import leftovers
 
         return leftovers(self.store)
 
@@ -429,7 +428,7 @@ class Table(DeltaLog):
         from explorer.core.compatibility.client_facts import client_facts
         from explorer.core.compatibility.matrix import matrix
         from explorer.core.compatibility.my_clients import with_writers
-        from explorer.core.compatibility.writers_seen import writers_seen
+        from explorer.core.compatibility.releases import writers_seen
         from explorer.system import my_clients
 
         facts, found = client_facts(), self.requirements(version)
@@ -518,9 +517,9 @@ class Table(DeltaLog):
     @located
     def folder(self) -> FolderScan:
         """List the table's folder and hold it against the log: unused files, orphans, and files that are missing."""
-        from explorer.core.maintenance.folder_listing import look_at_folder
+        from explorer.core.maintenance.folder_listing import scan_folder
 
-        return look_at_folder(self)
+        return scan_folder(self)
 
     def report(
         self,

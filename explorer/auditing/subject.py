@@ -18,7 +18,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
-from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import ExplorerError, TableError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Metadata, Protocol

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrow_types import physical_arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
-from explorer.core.transaction.new_files.parquet import stored_fields
+from explorer.core.transaction.new_files.file_facts import Numbering
+from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout, stored_fields
 
 __all__ = ["CHANGE_TYPE", "FilePlan", "Leaf", "file_plan", "fresh_name", "held_fields"]
 

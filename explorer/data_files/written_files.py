@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.transaction.new_files.file_facts import FileFacts
+from explorer.core.transaction.new_files.file_facts import NewFileFacts
 from explorer.data_files.file_plan import FilePlan
 from explorer.storage.local import LocalLogStore
 from explorer.storage.objects import ObjectLogStore
@@ -36,7 +36,7 @@ class WrittenFiles:
         broken: How many rows break each rule, in the order of the rules.
     """
 
-    files: tuple[FileFacts, ...]
+    files: tuple[NewFileFacts, ...]
     marks: Mapping[str, int]
     broken: tuple[int, ...]
 
@@ -89,7 +89,7 @@ def _described(plan: FilePlan, reports: Sequence[Mapping[str, Any]]) -> WrittenF
         extremes = pa.ipc.open_stream(file["extremes"]).read_next_batch()
         furthest.append(extremes.select(list(map(str, range(described, len(plan.leaves))))))
         files.append(
-            FileFacts(
+            NewFileFacts(
                 file["location"],
                 tuple(file["partition"]),
                 file["size"],

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, TransactionAction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.deletion_vectors import read_rows
@@ -32,20 +32,18 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Delete, Merge, Optimize, Overwrite, Restore, Update
 from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering, Touched
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
-from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Proposal, RowCounts, Written
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table
 from explorer.core.transaction.proposals.restore import restore
-from explorer.core.transaction.proposals.rewriting.optimize_files import compaction, optimize_files
-from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, hides_rows, records_changes, touched_files
+from explorer.core.transaction.proposals.rows.optimize_files import compaction, optimize_files
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
+from explorer.core.transaction.proposals.rows.purge_rows import files_to_purge, purge_rows
 from explorer.core.versions.reads import Reads
 from explorer.data_files.file_plan import CHANGE_TYPE, file_plan
 from explorer.data_files.in_memory_rows import write_rows
@@ -116,7 +114,7 @@ class TableWriter:
         rows: pa.Table,
         *,
         rows_per_file: int = ROWS_PER_FILE,
-        transaction: SetTransaction | None = None,
+        transaction: TransactionAction | None = None,
     ) -> None:
         """Run INSERT, or a micro-batch of a stream if a transaction is given; identity columns number the rows."""
         proposal = append_rows(self.log.snapshot, self._addition(by, rows, rows_per_file))
@@ -277,7 +275,7 @@ class TableWriter:
 
     def _files(
         self, by: DemoProvenance, rows: pa.Table, rows_per_file: int, *, changes: bool = False
-    ) -> Iterator[FileFacts]:
+    ) -> Iterator[NewFileFacts]:
         """Write files with names that are the same in every build, at the time of the story."""
         layout, at = FileLayout.of(self.log.snapshot), self.log.circumstances(by)
         plan = file_plan(layout, changes=changes, most_rows=rows_per_file)

@@ -38,7 +38,7 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
     locations = [place for place in found if isinstance(place, str)]
     for place in locations:
         scheme = known_scheme(place)
-        if scheme is not None and not scheme.lasting:
+        if scheme is not None and not scheme.persistent:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
     answers = map_tables("Audit", locations, partial(_in_task, task=task), _ANSWERS).result()
     yield from (_read_answer(row) for row in answers.to_pylist())

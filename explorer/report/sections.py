@@ -16,8 +16,8 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.diff import ColumnChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.history import History
 from explorer.core.versions.provenance import CommitRecord
-from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_states import STATES
 from explorer.report.document import ClientLine, Retention, RetentionStep, TableChange
 from explorer.report.history_marks import time_of

@@ -12,7 +12,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError
 from explorer.core.versions.commit_times import moment
-from explorer.core.versions.retention.folder_scan import FolderScan
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.report.case_file import CaseFile
 from explorer.report.document import (
     Figures,

@@ -6,7 +6,7 @@ from functools import partial
 
 from explorer.spark.checks import constraint_check
 from explorer.spark.scan import predicate
-from explorer.spark.scan.compared import reads_alike
+from explorer.spark.scan.compared import reads_like_core
 from explorer.spark.writes.file_contents import extreme, files_with_dropped_columns, live_facts
 from explorer.spark.writes.incoming import incoming_rows, write_rows
 from explorer.spark.writes.matching_rows import files_masking, matching_rows
@@ -27,7 +27,7 @@ __all__ = [
     "live_facts",
     "matching_rows",
     "new_fields",
-    "reads_alike",
+    "reads_like_core",
     "record_inserts",
     "rewrite",
     "vet",

@@ -1,7 +1,7 @@
 """Files on disk that appear whole or not at all.
 
-A file is written beside its place under a name that no reader takes for a table's file, and named at the end.
-Invariants: until it is named, what was there before is unchanged; whatever fails, nothing is left beside it.
+A file is written next to its place under a name that no reader takes for a table's file, and renamed at the end.
+Invariants: until the rename, the earlier content is unchanged; after any failure, no other file remains.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ def atomic_write(
     mode: int = 0o666,
     folder: int | None = None,
 ) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of ``target`` at the end.
+    """Return a file to write to that takes the place of ``target`` at the end.
 
     Args:
         target: Path of the file to be; its name alone, if ``folder`` is given.
         name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
         durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
-        mode: The file's permissions, before the process's mask.
         folder: The open folder of the file, so that nothing can take that folder's place meanwhile.
 
     Raises:
@@ -38,7 +37,7 @@ def atomic_write(
         OSError: The file cannot be written or named.
     """
     above, name = os.path.split(target)
-    # `explorer.core.maintenance.temporary_files` knows this pattern.
+    # `explorer.core.maintenance.folder_listing` knows this pattern.
     aside = os.path.join(above, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=folder), "wb") as file:

@@ -49,7 +49,6 @@ class CreationProof:
         """Prove that a second create of a name fails, unless that was proved before.
 
         Args:
-            store: The store.
             prefix: The key of the table's root, with a slash at its end, or empty.
 
         Raises:
@@ -71,7 +70,7 @@ class CreationProof:
 
 
 def is_plain_refusal(error: Exception) -> bool:
-    """Whether a store's answer to a put says that nothing was written: 400, 405, 501, and the like."""
+    """Return whether a store's answer to a put says that nothing was written: 400, 405, 501, and the like."""
     from obstore import exceptions
 
     refusals = (
@@ -88,12 +87,12 @@ def is_plain_refusal(error: Exception) -> bool:
 
 
 def is_passing_conflict(error: Exception) -> bool:
-    """Whether a store's answer says that another request for the name is under way, not that the name is taken."""
+    """Return whether a store's answer means that another request for the name runs, not that the name is taken."""
     return "ConditionalRequestConflict" in str(error)
 
 
 def _is_condition_refused(error: Exception) -> bool:
-    """Whether the store refused a put for its condition, and not for its credentials or its place."""
+    """Return whether the store refused a put for its condition, and not for its credentials or its place."""
     return _status(error) in {"400", "405", "501"} or _is_not_implemented(error)
 
 
@@ -104,8 +103,8 @@ def _is_not_implemented(error: Exception) -> bool:
 
 
 def _status(error: Exception) -> str | None:
-    found = _STATUS.search(str(error).split("\n", 1)[0])
-    return None if found is None else found[1]
+    match = _STATUS.search(str(error).split("\n", 1)[0])
+    return None if match is None else match[1]
 
 
 @contextmanager
@@ -137,12 +136,12 @@ def _created(store: ObjectStore, single_try: ObjectStore, prefix: str) -> Iterat
 
 
 def _throw_away(prefix: str) -> str:
-    """The name of a temporary file of this program: no client reads it, and leftovers are listed."""
+    """Return the name of a temporary file of this program: no client reads it, and leftovers are listed."""
     return f"{prefix}{LOG_FOLDER}/.put-if-absent.{token_hex(8)}.tmp"
 
 
 def _takes(store: ObjectStore, key: str) -> bool:
-    """Whether the store takes an object without a condition; if not, it was not the condition that it refused."""
+    """Return whether the store takes an object without a condition; if not, it did not refuse the condition."""
     import obstore
 
     try:

@@ -1,10 +1,10 @@
 """What is kept of tables between processes: one file a table in a folder of the user's own.
 
 A file is a run of sections, each an Arrow stream with a CRC-32 of its own, then their directory as JSON, then the
-directory's length, CRC-32 and a mark. It is mapped into memory: what is not asked for is not read. Invariants: a file
-appears whole or not at all, whoever else writes; the folder is for its owner alone (mode 0700, files 0600); no
-storage option, user, password or query of a URL gets into it; the least recently used files go when there are too many
-bytes; whatever cannot be read, or not written, counts as not kept, and a debug line says so.
+directory's length, CRC-32 and a mark. It is mapped into memory: only requested parts are read. Invariants: a file
+appears completely or not at all, with any number of writers; the folder is for its owner alone (mode 0700, files 0600);
+no storage option, user, password or query of a URL gets into it; the least recently used files go when there are too
+many bytes; whatever cannot be read, or not written, counts as not kept, and a debug line says so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HARMLESS: Final = (OSError, pa.ArrowException, ExplorerError, ValueError)
 _LOGGER: Final = logging.getLogger(__name__)
 
 
-class _Section(msgspec.Struct, frozen=True):
+class _IndexSection(msgspec.Struct, frozen=True):
     """Where a table is in the file, in bytes, and the CRC-32 of these."""
 
     name: str
@@ -68,7 +68,7 @@ class _Directory(msgspec.Struct, frozen=True):
 
     location: str
     program: str
-    sections: tuple[_Section, ...]
+    sections: tuple[_IndexSection, ...]
 
 
 _DIRECTORY: Final = msgspec.json.Decoder(_Directory)
@@ -86,16 +86,16 @@ class IndexFile(msgspec.Struct, frozen=True):
 class _Index:
     """What is kept of one table: see `explorer.core.versions.index_cache.CachedIndex`."""
 
-    def __init__(self, whole: pa.Buffer, directory: _Directory, path: Path) -> None:
-        self._whole, self._path = whole, path
+    def __init__(self, content: pa.Buffer, directory: _Directory, path: Path) -> None:
+        self._content, self._path = content, path
         self._sections = {section.name: section for section in directory.sections}
 
     def table(self, name: str) -> pa.Table | None:
-        """One of its tables; None if it is broken."""
+        """Return one of its tables; None if it is damaged."""
         section = self._sections.get(name)
         if section is None:
             return None
-        data = self._whole.slice(section.offset, section.length)
+        data = self._content.slice(section.offset, section.length)
         if zlib.crc32(data) != section.crc:
             _LOGGER.debug("The index %s is broken in its part %r; the log is read instead.", self._path, name)
             return None
@@ -126,25 +126,25 @@ class IndexFolder:
         self._most_bytes, self._worth, self._settled = most_bytes, worth, settled
 
     def wants(self, commits: int, size: int) -> bool:
-        """Whether that many commits, of so many bytes, take longer to read again than what is kept of them."""
+        """Return whether that many commits, of so many bytes, take longer to read again than what is kept of them."""
         return commits >= self._worth[0] or size >= self._worth[1]
 
     def find(self, location: str) -> _Index | None:
-        """What is kept of the table at a location."""
+        """Return the cache of the table at a location."""
         path = self._path(location)
         try:
-            found = self._opened(path)
+            opened = self._opened(path)
         except FileNotFoundError:
             return None
         except _HARMLESS as error:
             _LOGGER.debug("The index %s cannot be used (%s); the log is read instead.", path, error)
             return None
-        if found is None or (found[1].location, found[1].program) != (_harmless(location), self._program):
+        if opened is None or (opened[1].location, opened[1].program) != (_harmless(location), self._program):
             _LOGGER.debug("The index %s is broken or of another program; the log is read instead.", path)
             return None
         with suppress(OSError):
             os.utime(path)
-        return _Index(found[0], found[1], path)
+        return _Index(opened[0], opened[1], path)
 
     def keep(self, location: str, covered: Sequence[LogPath], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
         """Keep something of the table at a location, in place of what was kept before."""
@@ -160,12 +160,12 @@ class IndexFolder:
             _LOGGER.debug("Nothing is kept of %s in %s: %s", _harmless(location), path, error)
 
     def drop(self, location: str) -> None:
-        """Forget what is kept of the table at a location."""
+        """Delete the cache of the table at a location."""
         with suppress(OSError):
             self._path(location).unlink()
 
     def files(self) -> list[IndexFile]:
-        """What is kept, the most recently used first."""
+        """Return the cached tables, the most recently used first."""
         return [self._described(path, status) for path, status in self._by_use()]
 
     def clear(self) -> list[IndexFile]:
@@ -174,11 +174,11 @@ class IndexFolder:
         Raises:
             OSError: A file cannot be removed.
         """
-        gone = []
+        removed = []
         for path, status in self._by_use():
-            gone.append(self._described(path, status))
+            removed.append(self._described(path, status))
             path.unlink(missing_ok=True)
-        return gone
+        return removed
 
     @property
     def folder(self) -> Path:
@@ -193,7 +193,7 @@ class IndexFolder:
         """Make the folder, for its owner alone.
 
         Raises:
-            OSError: It cannot be made, or belongs to somebody else.
+            OSError: It cannot be made, or belongs to another user.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = self._folder.stat()
@@ -203,7 +203,7 @@ class IndexFolder:
             self._folder.chmod(0o700)
 
     def _may_change(self, location: str, covered: Sequence[LogPath]) -> bool:
-        """Whether a file on disk was written so shortly before that its time may stay the same when it is again."""
+        """Return whether a file was written so recently that its time may be the same after the next write."""
         newest = max((path.etag for path in covered), default=0) if location.startswith("file:") else 0
         return time.time_ns() - newest < self._settled * 1e9
 
@@ -216,39 +216,35 @@ class IndexFolder:
                 path.unlink(missing_ok=True)
 
     def _by_use(self) -> list[tuple[Path, os.stat_result]]:
-        """The files of the folder, the most recently used first."""
-        found = []
+        """Return the files of the folder, the most recently used first."""
+        files = []
         with suppress(OSError), os.scandir(self._folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     if entry.name.endswith(_ANY_SUFFIX) and entry.is_file(follow_symlinks=False):
-                        found.append((Path(entry.path), entry.stat(follow_symlinks=False)))
-        return sorted(found, key=lambda each: each[1].st_mtime_ns, reverse=True)
+                        files.append((Path(entry.path), entry.stat(follow_symlinks=False)))
+        return sorted(files, key=lambda each: each[1].st_mtime_ns, reverse=True)
 
     def _opened(self, path: Path) -> tuple[pa.Buffer, _Directory] | None:
-        """The bytes of a file and its directory; None if that is broken."""
+        """Return the bytes of a file and its directory; None if that is broken."""
         status = path.stat()
         if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & _WRITTEN_BY_OTHERS):
             raise PermissionError("another user owns the file, or may write to it")
         with pa.memory_map(str(path)) as file:
-            whole = file.read_buffer()
-        return _directory(whole)
+            content = file.read_buffer()
+        return _directory(content)
 
     def _described(self, path: Path, status: os.stat_result) -> IndexFile:
-        found = None
+        opened = None
         with suppress(*_HARMLESS):
-            found = self._opened(path)
-        readable = found is not None and found[1].program == self._program and path.name.endswith(_SUFFIX)
-        location = found[1].location if found is not None and readable else None
+            opened = self._opened(path)
+        readable = opened is not None and opened[1].program == self._program and path.name.endswith(_SUFFIX)
+        location = opened[1].location if opened is not None and readable else None
         return IndexFile(location, status.st_size, status.st_mtime_ns // 1_000_000)
 
 
 def user_indexes(program: str) -> IndexFolder | None:
-    """The indexes of the user who runs this program, None if they are switched off.
-
-    Args:
-        program: The version of the program.
-    """
+    """Return the indexes of the user who runs this program, None if they are switched off."""
     chosen = os.environ.get(CACHE_VARIABLE, "")
     if chosen.lower() == "off":
         return None
@@ -273,7 +269,7 @@ def _write(file: IO[bytes], tables: Mapping[str, pa.Table], location: str, progr
         sink = _Summing(file)
         with pa.ipc.new_stream(pa.PythonFile(sink, "w"), table.schema) as stream:
             stream.write_table(table.combine_chunks())
-        sections.append(_Section(name, position, sink.length, sink.crc))
+        sections.append(_IndexSection(name, position, sink.length, sink.crc))
         padding = -sink.length % _ALIGNED
         file.write(bytes(padding))
         position += sink.length + padding
@@ -299,50 +295,50 @@ class _Summing:
         return self._file.write(view)
 
     def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: there is no buffer."""
 
     def close(self) -> None:
-        """The file is closed by whoever opened it."""
+        """Do nothing: the opener closes the file."""
 
     def readable(self) -> bool:
-        """It is only written to."""
+        """Return that it is only written to."""
         return False
 
     def writable(self) -> bool:
-        """It is only written to."""
+        """Return that it is only written to."""
         return True
 
     def seekable(self) -> bool:
-        """It is written from its beginning to its end."""
+        """Return that it is written from its beginning to its end."""
         return False
 
 
-def _directory(whole: pa.Buffer) -> tuple[pa.Buffer, _Directory] | None:
-    """The directory at the end of a file; None if it is broken."""
-    end = whole.size - _END.size
+def _directory(content: pa.Buffer) -> tuple[pa.Buffer, _Directory] | None:
+    """Return the directory at the end of a file; None if it is broken."""
+    end = content.size - _END.size
     if end < 0:
         return None
-    length, crc, mark = _END.unpack(whole.slice(end).to_pybytes())
+    length, crc, mark = _END.unpack(content.slice(end).to_pybytes())
     if mark != _MARK or length > end:
         return None
-    text = whole.slice(end - length, length)
+    text = content.slice(end - length, length)
     if zlib.crc32(text) != crc:
         return None
-    found = _DIRECTORY.decode(text)
-    return (whole, found) if all(_inside(section, end - length) for section in found.sections) else None
+    directory = _DIRECTORY.decode(text)
+    return (content, directory) if all(_inside(section, end - length) for section in directory.sections) else None
 
 
-def _inside(section: _Section, end: int) -> bool:
+def _inside(section: _IndexSection, end: int) -> bool:
     return 0 <= section.offset <= section.offset + section.length <= end
 
 
 def _harmless(location: str) -> str:
-    """A location without user, password, query and fragment."""
+    """Return a location without user, password, query and fragment."""
     parts = urlsplit(location)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _lasts(location: str) -> bool:
-    """Whether the tables of a storage outlive the process."""
+    """Return whether the tables of a storage outlive the process."""
     scheme = known_scheme(location)
-    return scheme is not None and scheme.lasting
+    return scheme is not None and scheme.persistent

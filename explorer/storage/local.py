@@ -1,7 +1,7 @@
 """A `LogStore` on the local file system.
 
 It talks to the operating system itself: reading ten thousand small commits this way takes a third of the time of any
-client in between, any file name can be read, and a commit is made durable before it is said to exist.
+client in between, any file name can be read, and a commit is made durable before it is reported to exist.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _READ_SIZE: Final = 1 << 16
 # A pipe in the place of a file would otherwise keep its reader waiting for a writer.
 _READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
-# To look at a file, not to read it: that needs no permission.
+# To stat a file, not to read it: that needs no permission.
 _UNREAD: Final = getattr(os, "O_PATH", _READ_ONLY)
 # Where Linux names the open files of this process.
 _HANDLES: Final = "/proc/self/fd"
 _BREAK: Final = ord("\n")
-# How many files are looked at before what was seen of them becomes columns, while it is in the processor's cache.
+# How many files are listed before their facts become columns, while these are in the processor's cache.
 _STATS: Final = 1 << 8
-# How many names of a folder are kept at most, so that it need not be asked for them again.
+# How many names of a folder are cached at most, so that it need not be listed again.
 _MOST_NAMES: Final = 1 << 17
 # Nanoseconds in which a folder may change more than once without another time.
 _TICK: Final = 2_000_000_000
@@ -101,19 +101,19 @@ class LocalLogStore:
         try:
             seen = os.fstat(handle)
             names = os.listdir(handle)
-            found = _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
+            listed = _stat_all(handle, folder, sorted([name for name in names if name >= start] if start else names))
         except OSError as error:
             raise _failed("list", path, error) from error
         finally:
             os.close(handle)
         if start and len(names) <= _MOST_NAMES and time.time_ns() - seen.st_mtime_ns > _TICK:
-            found.earlier = partial(self._stat_earlier, folder, names, start, seen)
-        return found
+            listed.earlier = partial(self._stat_earlier, folder, names, start, seen)
+        return listed
 
     def _stat_earlier(
         self, folder: str, names: Sequence[str], start: str, seen: os.stat_result
     ) -> ListedObjects | None:
-        """Of the files of a folder those before a name, by the names that it had; None if it has others now."""
+        """Return the files of a folder before a name, by the names that it had; None if it has others now."""
         path = self._files.path(folder)
         try:
             handle = self._files.opened(path, folder, _FOLDER)
@@ -202,13 +202,13 @@ class LocalLogStore:
         with data.data as room, OpenFolders(self._files) as folders:
             for path, size in zip(paths, sizes, strict=True):
                 check_file(path, size)
-                found = self._read_into(path, folders, room[end : end + size + 1])
-                if found != size:
+                length = self._read_into(path, folders, room[end : end + size + 1])
+                if length != size:
                     return joined_objects(self.read_many(paths))
-                if found and room[end + found - 1] != _BREAK:
-                    room[end + found] = _BREAK
-                    found += 1
-                end += found
+                if length and room[end + length - 1] != _BREAK:
+                    room[end + length] = _BREAK
+                    length += 1
+                end += length
                 ends.append(end)
         return JoinedObjects(data, ends)
 
@@ -260,12 +260,12 @@ class LocalLogStore:
         try:
             handle = self._files.opened(target, path, _UNREAD)
             try:
-                found = os.fstat(handle)
+                status = os.fstat(handle)
             finally:
                 os.close(handle)
         except OSError as error:
             raise _translated("look at", target, error) from error
-        return ObjectMeta(path, found.st_size, found.st_mtime_ns // 1_000_000, found.st_ctime_ns)
+        return ObjectMeta(path, status.st_size, status.st_mtime_ns // 1_000_000, status.st_ctime_ns)
 
     def delete(self, path: str) -> None:
         """Delete a file; not through a link."""
@@ -295,10 +295,6 @@ class LocalLogStore:
 
     def _opened(self, path: str, folders: OpenFolders | None = None) -> int:
         """Open a file for reading; a folder is opened, too, and refused when it is read.
-
-        Args:
-            path: The key of the file.
-            folders: Folders that are open already.
 
         Raises:
             OSError: It is a pipe, a socket or a device, or cannot be opened.
@@ -368,7 +364,7 @@ class LocalLogStore:
             os.close(handle)
 
     def _is_new(self, link: str, seen: set[str]) -> bool:
-        """True for a link to an allowed folder that was not listed yet: links can form circles."""
+        """Return True for a link to an allowed folder that was not listed yet: links can form circles."""
         real = os.path.realpath(link)
         if real in seen or (self._roots is not None and not self._roots.allow(real)):
             return False
@@ -377,13 +373,13 @@ class LocalLogStore:
 
 
 def _is_as_it_was(folder: os.stat_result, seen: os.stat_result) -> bool:
-    """Whether a folder has the names that it had when it was seen: a new name, or one less, gives it another time."""
+    """Return whether a folder has the same names as when it was listed: any other name changes its time."""
     return (folder.st_dev, folder.st_ino, folder.st_mtime_ns) == (seen.st_dev, seen.st_ino, seen.st_mtime_ns)
 
 
 def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
-    """Sizes and times of the files of an open folder; one that vanishes meanwhile is left out."""
-    found, folders, seen = list[str](), set[str](), [np.empty((3, 0), np.int64)]
+    """Return sizes and times of the files of an open folder; one that vanishes meanwhile is skipped."""
+    listed, folders, seen = list[str](), set[str](), [np.empty((3, 0), np.int64)]
     for start in range(0, len(names), _STATS):
         there = names[start : start + _STATS]
         try:
@@ -394,21 +390,21 @@ def _stat_all(handle: int, folder: str, names: list[str]) -> ListedObjects:
             folders.update(name for name, each in zip(there, status, strict=True) if stat.S_ISDIR(each.st_mode))
             files = [place for place, each in enumerate(status) if stat.S_ISREG(each.st_mode)]
             there, status = [there[place] for place in files], [status[place] for place in files]
-        found += there
+        listed += there
         sizes = [each.st_size for each in status]
         modified = [each.st_mtime_ns // 1_000_000 for each in status]
-        # The time of the last change of the inode: unlike the modification time, nobody can set it.
+        # The time of the last change of the inode: unlike the modification time, it cannot be set.
         changed = [each.st_ctime_ns for each in status]
         seen.append(np.array([sizes, modified, changed], np.int64))
-    return ListedObjects(folder, found, np.concatenate(seen, axis=1), folders=frozenset(folders))
+    return ListedObjects(folder, listed, np.concatenate(seen, axis=1), folders=frozenset(folders))
 
 
 def _still_there(handle: int, names: Sequence[str]) -> tuple[list[str], list[os.stat_result]]:
-    found = dict[str, os.stat_result]()
+    status_by_name = dict[str, os.stat_result]()
     for name in names:
         with suppress(FileNotFoundError):
-            found[name] = os.stat(name, dir_fd=handle)
-    return list(found), list(found.values())
+            status_by_name[name] = os.stat(name, dir_fd=handle)
+    return list(status_by_name), list(status_by_name.values())
 
 
 def _no_file(target: str) -> OSError:
@@ -428,7 +424,7 @@ def _read_all(handle: int, offset: int, wanted: int) -> bytes:
 
 
 def _translated(action: str, path: str, error: OSError) -> Exception:
-    """The errors that the port promises stay builtin; all others become StorageError."""
+    """Return the errors that the port promises stay builtin; all others become StorageError."""
     if isinstance(error, FileExistsError) or error.errno == errno.EEXIST:
         return FileExistsError(errno.EEXIST, "the name is taken", path)
     # A name that is longer than the file system takes is the name of no file.

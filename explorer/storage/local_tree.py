@@ -18,7 +18,6 @@ def local_files(root: str, files: RealFiles) -> pa.Table:
 
     Args:
         root: The folder, resolved.
-        files: Opens the folders below it.
 
     Raises:
         OSError: A folder cannot be listed.
@@ -31,7 +30,7 @@ def local_files(root: str, files: RealFiles) -> pa.Table:
 
 
 def file_table(paths: list[str], sizes: list[int], times: list[int]) -> pa.Table:
-    """The columns of a listing."""
+    """Return the columns of a listing."""
     return pa.table({"path": strings(paths), "size": int64s(sizes), "modified": int64s(times)})
 
 
@@ -65,15 +64,15 @@ class _Tree:
         return inside
 
     def table(self) -> pa.Table:
-        """What was found, without the files that a link leads to."""
-        found = file_table(self._paths, self._sizes, self._times)
+        """Return the listing, without the files that a link leads to."""
+        files = file_table(self._paths, self._sizes, self._times)
         if any(f"{self._root}/".startswith(f"{place.rstrip('/')}/") for place in self._twice):
-            return found.slice(0, 0)  # a link leads back: every file has two names
+            return files.slice(0, 0)  # a link leads back: every file has two names
         inside = f"{self._root}/"
         ends = tuple(place.removeprefix(inside) for place in self._twice if place.startswith(inside))
         if not ends:
-            return found
-        return found.filter(mask(np.array([not _lies_in(path, ends) for path in self._paths], bool)))
+            return files
+        return files.filter(mask(np.array([not _lies_in(path, ends) for path in self._paths], bool)))
 
     def _take(self, key: str, entry: os.DirEntry[str]) -> None:
         try:

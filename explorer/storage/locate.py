@@ -20,7 +20,7 @@ _CREDENTIAL: Final = re.compile(
     "|msi_endpoint|identity_endpoint|use_azure_cli",
     re.IGNORECASE,
 )
-"""Names of options and variables by which somebody says how to sign in, or that nobody has to."""
+"""Names of options and variables that state how to sign in, or that no sign-in is needed."""
 
 
 def open_store(
@@ -56,9 +56,7 @@ def open_object(
     """Open the store of one absolute, decoded location that a log names.
 
     Args:
-        location: The location.
         storage_options, roots: As of `open_store`.
-        home: The location of the table.
 
     Returns:
         The store of its folder and the file's name in it.
@@ -76,13 +74,13 @@ def _check_configured(location: str, storage_options: Mapping[str, Any], home: s
     prefix = scheme_of(location).environment
     if not prefix or prefix == scheme_of(home).environment:
         return
-    # A region or an account is no credential: with those alone a client asks the metadata address of a cloud.
+    # A region or an account is no credential: with those alone a client requests the metadata address of a cloud.
     given = (*storage_options, *(name for name in os.environ if name.startswith(prefix)))
     if any(_CREDENTIAL.search(name) for name in given):
         return
     raise NotAllowed(
         f"The log of {home} names files at {location.rpartition('/')[0]}, another storage than the table's, and no "
-        f"credentials for it are set, so nothing was asked there. If the table was copied, copy its files too and "
+        f"credentials for it are set, so nothing was requested there. If the table was copied, copy its files too and "
         f"read the original meanwhile; if the files are meant to be there, set the {prefix}... variables or give "
         "storage options.",
         location=location,

@@ -25,7 +25,7 @@ def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: All
 
 @cache
 def memory(name: str) -> MemoryStore:
-    """The store in memory of that name, made at its first use and kept for the life of the process."""
+    """Return the store in memory of that name, made at its first use and kept for the life of the process."""
     from obstore.store import MemoryStore
 
     del name

@@ -32,7 +32,6 @@ def open_bucket(
 
     Args:
         url: Of a table, ``s3://bucket/orders``.
-        options: Of the store and of its HTTP client.
         opener: Opens an absolute location that the log names.
         roots: Checked by the caller; a store has no links that lead out of them.
         environment: How the names of the environment variables begin that the store reads, ``AWS_``.
@@ -78,6 +77,6 @@ def open_bucket(
 
 
 def _identity(bucket: str, *settings: Mapping[str, Any]) -> str:
-    """The same text for the same store; settings may hold secrets, so they are not in it."""
-    told = [bucket, *(f"{name}={value}" for each in settings for name, value in sorted(each.items()))]
-    return blake2b("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
+    """Return the same text for the same store; settings may hold secrets, so they are not in it."""
+    parts = [bucket, *(f"{name}={value}" for each in settings for name, value in sorted(each.items()))]
+    return blake2b("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

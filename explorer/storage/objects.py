@@ -51,12 +51,9 @@ class ObjectLogStore:
     """Objects below a prefix of an object store.
 
     Args:
-        store: An obstore store.
-        root: The table's root as a URL.
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
         configured: True if the store was opened with options, which others do not know.
-        secrets: Texts that no error may hold.
         creation: Proves that a name is created only once; None for a store that this process implements itself.
 
     Attributes:
@@ -88,7 +85,7 @@ class ObjectLogStore:
         return self._root
 
     def sendable(self, path: str) -> tuple[ObjectStore, str]:
-        """The obstore store and the key of an object, to be sent to another process; it holds the credentials."""
+        """Return the obstore store and the key of an object, for another process; it holds the credentials."""
         return self._store, self._prefix + path
 
     def list_from(self, folder: str, start: str = "") -> Iterable[ObjectMeta]:
@@ -96,9 +93,9 @@ class ObjectLogStore:
         import obstore
 
         prefix = f"{self._prefix}{folder}"
-        # The offset is exclusive: one character less than the name asked for, so that the name itself is listed.
+        # The offset is exclusive: one character less than the requested name, so that the name itself is listed.
         offset = f"{prefix}/{start[:-1]}" if start else None
-        found: list[ObjectMeta] = []
+        objects: list[ObjectMeta] = []
         folders: set[str] = set()
         try:
             for batch in obstore.list(self._store, prefix, offset=offset):
@@ -108,14 +105,14 @@ class ObjectLogStore:
                         folders.add(name)
                     elif name >= start:
                         modified = milliseconds(item["last_modified"])
-                        found.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
+                        objects.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
         except FileNotFoundError:
             return no_objects(folder)
         except Exception as error:
             raise self._failed("list", folder, error) from error
-        found.sort(key=lambda item: item.path)
-        names = [item.path[len(folder) + 1 :] for item in found]
-        return ListedObjects(folder, names, seen_of(found), folders=frozenset(folders))
+        objects.sort(key=lambda item: item.path)
+        names = [item.path[len(folder) + 1 :] for item in objects]
+        return ListedObjects(folder, names, seen_of(objects), folders=frozenset(folders))
 
     def list_tree(self) -> Iterable[str]:
         """List the keys of all objects under the root."""
@@ -135,16 +132,16 @@ class ObjectLogStore:
         import obstore
 
         skipped = len(self._prefix)
-        found: list[Any] = []
+        files: list[Any] = []
         try:
             for batch in obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000):
-                found += [(item["path"][skipped:], item["size"], item["last_modified"]) for item in batch]
+                files += [(item["path"][skipped:], item["size"], item["last_modified"]) for item in batch]
         except FileNotFoundError:
-            found = []
+            files = []
         except Exception as error:
             raise self._failed("list", "", error) from error
-        times = [milliseconds(modified) for _, _, modified in found]
-        return file_table([path for path, _, _ in found], [size for _, size, _ in found], times)
+        times = [milliseconds(modified) for _, _, modified in files]
+        return file_table([path for path, _, _ in files], [size for _, size, _ in files], times)
 
     def read(self, path: str) -> bytes:
         """Return an object's bytes."""
@@ -208,7 +205,7 @@ class ObjectLogStore:
         return self._in_flight(self._read_start, list(zip(paths, lengths, strict=True)))
 
     def _in_flight(
-        self, read: Callable[[_AskedT], Coroutine[Any, Any, bytes]], asked: Sequence[_AskedT]
+        self, read: Callable[[_AskedT], Coroutine[Any, Any, bytes]], requests: Sequence[_AskedT]
     ) -> list[bytes]:
         """Read several objects, many requests in flight at once."""
         import asyncio
@@ -221,7 +218,7 @@ class ObjectLogStore:
                 async with places:
                     return await read(each)
 
-            return await asyncio.gather(*map(in_turn, asked))
+            return await asyncio.gather(*map(in_turn, requests))
 
         # A thread of its own: the caller may itself run in an event loop, as notebooks and servers do.
         with ThreadPoolExecutor(1) as pool:
@@ -239,15 +236,15 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("read", path, error) from error
 
-    async def _read_start(self, asked: tuple[str, int]) -> bytes:
+    async def _read_start(self, request: tuple[str, int]) -> bytes:
         import obstore
 
-        path, length = asked
+        path, length = request
         if not length:
             return b""
         try:
-            found = await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length)
-            return bytes(found)
+            start = await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length)
+            return bytes(start)
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -267,7 +264,7 @@ class ObjectLogStore:
     def put_if_absent(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """Create an object by a conditional put; it is durable in any case.
 
-        The promise is proved before the first one, the name is looked for just before each, and the object is read
+        The promise is proved before the first one, the name is checked just before each, and the object is read
         back after it: a store that checks first and writes later may still let two writers through.
         """
         del durable
@@ -314,13 +311,13 @@ class ObjectLogStore:
         return True
 
     def _holds(self, path: str, data: bytes, tag: str | None) -> bool:
-        """Whether an object has the content that was just written to it."""
+        """Return whether an object has the content that was just written to it."""
         import obstore
 
         try:
             if len(data) > _READ_BACK and tag is not None:
-                found = obstore.head(self._store, self._prefix + path)
-                if (found["size"], found["e_tag"]) == (len(data), tag):
+                stored = obstore.head(self._store, self._prefix + path)
+                if (stored["size"], stored["e_tag"]) == (len(data), tag):
                     return True
             return self.read(path) == data
         except FileNotFoundError:
@@ -391,8 +388,8 @@ class ObjectLogStore:
         """Return None: an object has no path on this machine."""
 
     def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
-        said = str(error)
-        if (harmless := concealed(said, self.secrets)) != said:
+        message = str(error)
+        if (harmless := concealed(message, self.secrets)) != message:
             # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
             error.args = (harmless,)
         reason = harmless.split("\n", 1)[0]
@@ -404,6 +401,6 @@ class ObjectLogStore:
 
 
 def _etag(item: Any) -> int:
-    """The ETag of a listed object as a number, 0 without one."""
+    """Return the ETag of a listed object as a number, 0 without one."""
     tag = item["e_tag"]
     return 0 if not tag else int.from_bytes(blake2b(tag.encode(), digest_size=7).digest())

@@ -16,11 +16,7 @@ _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
 class OpenFolders:
-    """The folders of the files that are opened; a context manager that closes them.
-
-    Args:
-        files: Checks the paths.
-    """
+    """The folders of the files that are opened; a context manager that closes them."""
 
     def __init__(self, files: RealFiles) -> None:
         self._files = files

@@ -1,6 +1,6 @@
 """An object that is fetched by ranges, as a file that can be read at random, on several threads at once.
 
-Each thread has a place of its own in the file: Arrow asks a Python file for its size by going to its end, without the
+Each thread has a place of its own in the file: Arrow finds the size of a Python file by seeking to its end, without the
 lock under which other threads read. This imports nothing of the program: Spark's workers, which do not have it, get
 this module by value.
 """
@@ -19,7 +19,7 @@ _BLOCK: Final = 1 << 20
 
 
 def ranged_file(fetch: Callable[[int, int], bytes], size: int) -> io.RawIOBase:
-    """An object of a size in bytes; ``fetch`` returns its bytes from a start to an end that it has."""
+    """Return an object of a size in bytes; ``fetch`` returns its bytes from a start to an end that it has."""
     return _OfThreads(lambda: io.BufferedReader(_Ranges(fetch, size), _BLOCK))
 
 

@@ -32,7 +32,7 @@ class RealFiles:
 
     def __init__(self, root: str, allowed: AllowedRoots | None) -> None:
         self._root, self._allowed = root, allowed
-        # Real path of each folder that was looked at, and which folder of the file system it was.
+        # Real path of each folder that was checked, and which folder of the file system it was.
         self._folders: dict[str, tuple[int, int, str]] = {}
 
     @property
@@ -98,7 +98,7 @@ class RealFiles:
             os.close(handle)
 
     def _named(self, key: str) -> str:
-        """The path of a key, which may hold links."""
+        """Return the path of a key, which may hold links."""
         if ".." in key and ".." in key.split("/"):
             raise NotAllowed(f"The path {key!r} climbs out of the table's folder.", location=key)
         if "\0" in key:
@@ -107,17 +107,17 @@ class RealFiles:
 
     def _real_folder(self, folder: str, key: str) -> str:
         try:
-            found = os.stat(folder)
+            status = os.stat(folder)
         except OSError:
             real = os.path.realpath(folder)
             self._check(real, key)
             return real
         known = self._folders.get(folder)
-        if known is not None and known[:2] == (found.st_dev, found.st_ino):
+        if known is not None and known[:2] == (status.st_dev, status.st_ino):
             return known[2]
         real = os.path.realpath(folder)
         self._check(real, key)
-        self._folders[folder] = (found.st_dev, found.st_ino, real)
+        self._folders[folder] = (status.st_dev, status.st_ino, real)
         return real
 
     def _check(self, real: str, key: str) -> None:

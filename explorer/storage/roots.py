@@ -55,7 +55,7 @@ class AllowedRoots:
         return self._folders
 
     def allow(self, location: str) -> bool:
-        """True if a path or URL is inside one of the places.
+        """Return True if a path or URL is inside one of the places.
 
         Raises:
             RequestError: It names no place.
@@ -67,7 +67,7 @@ class AllowedRoots:
         return self.hold(os.path.realpath(folder_of(location)))
 
     def hold(self, real_path: str) -> bool:
-        """True if a path without links in it is inside one of the folders; nothing is looked up."""
+        """Return True if a path without links in it is inside one of the folders; nothing is looked up."""
         return any(real_path == folder or real_path.startswith(folder.rstrip("/") + "/") for folder in self._folders)
 
     def check_source(self, location: str) -> None:
@@ -145,19 +145,19 @@ def check_plain(location: str) -> None:
 
 
 def is_url(location: str) -> bool:
-    """True for a URL that is not of a local file."""
+    """Return True for a URL that is not of a local file."""
     return "://" in location and _FILE.match(location) is None
 
 
 def url_of(location: str) -> str:
-    """The URL of a decoded location that is not of a local file."""
+    """Return the URL of a decoded location that is not of a local file."""
     scheme, _, rest = location.partition("://")
     bucket, slash, key = rest.partition("/")
     return f"{scheme}://{bucket}{slash}{encode_path(key)}"
 
 
 def folder_of(location: str) -> str:
-    """The path of a local location, which may be a ``file:`` URL.
+    """Return the path of a local location, which may be a ``file:`` URL.
 
     It is what a person gives: of what a log names `decode_path` makes a path, whatever its host.
 
@@ -184,7 +184,7 @@ def folder_of(location: str) -> str:
 
 
 def resolved_folder(location: str) -> Path:
-    """The same as a path that begins at the root of the file system: ``~`` and links are followed.
+    """Return the same as a path that begins at the root of the file system: ``~`` and links are followed.
 
     Raises:
         RequestError: As of `folder_of`.
@@ -193,7 +193,7 @@ def resolved_folder(location: str) -> Path:
 
 
 def meant_by(location: str) -> str:
-    """The decoded form of a URL that a person gives.
+    """Return the decoded form of a URL that a person gives.
 
     Raises:
         RequestError: It cannot be decoded.

@@ -1,7 +1,7 @@
 """Which tables are served: those under the roots given at the start, and no others.
 
 A table's name is the name of its root and its path below, ``sales/eu/orders``. A name is resolved, symlinks and all,
-and must then still be under its root: ``..``, an escaping symlink, an absolute path, a drive letter are refused alike.
+and must then still be under its root: ``..``, an escaping symlink, an absolute path, a drive letter are all refused.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class ServedRoots:
             unreadable.append((str(path), error.strerror or str(error)))
 
         for name, folder in self._folders.items():
-            for found, path in enumerate(table_folders(folder, unreadable=failed)):
-                if found >= self._most:
+            for count, path in enumerate(table_folders(folder, unreadable=failed)):
+                if count >= self._most:
                     cut.append(str(folder))
                     break
                 below = path.relative_to(folder).as_posix()
@@ -144,11 +144,10 @@ class ServedRoots:
 def table_folders(
     root: Path, *, depth: int = _DEPTH, unreadable: Callable[[Path, OSError], None] | None = None
 ) -> Iterator[Path]:
-    """Yield the folders of tables at or below a folder, by name; nothing inside a table is looked at.
+    """Yield the folders of tables at or below a folder, by name; folders inside a table are skipped.
 
     Args:
         root: The folder, resolved; a link that leads out of it is not followed.
-        depth: How many folders deep to look.
         unreadable: Called with each folder that cannot be read, and why; such a folder is skipped.
     """
     yield from _below(root, root, depth, unreadable or (lambda _path, _error: None))
@@ -173,7 +172,7 @@ def _below(folder: Path, root: Path, depth: int, unreadable: Callable[[Path, OSE
 
 
 def _leads_down(link: Path, folder: Path, root: Path) -> bool:
-    """Whether a link stays under the root and does not lead back to a folder above it."""
+    """Return whether a link stays under the root and does not lead back to a folder above it."""
     target = link.resolve()
     return target.is_relative_to(root) and not folder.resolve().is_relative_to(target)
 

@@ -47,8 +47,8 @@ def integrity_card(report: IntegrityReport) -> Card:
 def horizon_card(horizon: Horizon) -> Card:
     """Return which versions can be read, and what a VACUUM with the table's own retention does."""
     versions, own, folder = horizon.versions, horizon.what_if(), horizon.scan
-    total, deleted = len(versions.versions), versions.versions[versions.gone]
-    readable = versions.versions[~versions.gone]
+    total, deleted = len(versions.versions), versions.versions[versions.lost]
+    readable = versions.versions[~versions.lost]
     facts = (
         ("readable", spans(runs(readable)) or "none"),
         ("already lost", spans(runs(deleted))),

@@ -24,7 +24,7 @@ from explorer.core.errors import ExplorerError, VersionGap
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.retention.known_missing import KnownMissing
+from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
 from explorer.page.tables.followed_table import FollowedTable
 from explorer.page.tables.table_reading import TableReading

@@ -34,20 +34,24 @@ ADDED = [
     (
         "a table feature that can be dropped",
         "vacuumProtocolCheck",
-        [f"{PROTOCOL}/table_features.py", f"{TRANSACTION}/proposals/drop_feature.py"],
+        [f"{PROTOCOL}/table_features.py", f"{TRANSACTION}/proposals/features.py"],
     ),
     (
         "an intent",
         "SetColumnComment|set_column_comment|set-column-comment",
-        [f"{TRANSACTION}/intents/records.py", f"{TRANSACTION}/proposals/comments.py", "views/act/intents/columns.py"],
+        [
+            f"{TRANSACTION}/intents/records.py",
+            f"{TRANSACTION}/proposals/column_changes.py",
+            "views/act/intents/columns.py",
+        ],
     ),
     (
         "an intent whose proposal has a module of its own",
-        "MoveColumn|move_column|move-column",
+        "MoveColumn|column_changes|move-column",
         [
             f"{TRANSACTION}/intents/records.py",
             f"{TRANSACTION}/proposals/__init__.py",
-            f"{TRANSACTION}/proposals/move_column.py",
+            f"{TRANSACTION}/proposals/column_changes.py",
             "views/act/intents/columns.py",
         ],
     ),

@@ -15,7 +15,7 @@ import explorer
 from explorer.auditing.finding import Finding
 from explorer.core.errors import GuardFailed
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.transaction.commit.outcomes import error_of
+from explorer.core.transaction.commit.conflicts import error_of
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, remove, write

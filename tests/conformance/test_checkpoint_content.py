@@ -16,13 +16,20 @@ import explorer
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.protocol.actions import Add, CheckpointMetadata, DomainMetadata, SetTransaction, Sidecar, encode_line
+from explorer.core.protocol.actions import (
+    Add,
+    CheckpointMetadata,
+    DomainMetadata,
+    Sidecar,
+    TransactionAction,
+    encode_line,
+)
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
 from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, lines, new_store, paths, table, vector
 
 MAP = pa.map_(pa.string(), pa.string())
-STATE = (MASKED, METADATA, add("a", vector=vector("v")), add("b"), SetTransaction(app_id="app", version=3))
+STATE = (MASKED, METADATA, add("a", vector=vector("v")), add("b"), TransactionAction(app_id="app", version=3))
 UUIDS = ("0a1b2c3d-0000-4000-8000-000000000001", "0a1b2c3d-0000-4000-8000-000000000002")
 
 

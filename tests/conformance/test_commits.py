@@ -12,7 +12,14 @@ import pytest
 import explorer
 from explorer.core.errors import MalformedAction, VersionGap, VersionNotFound
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, SetTransaction, encode_line
+from explorer.core.protocol.actions import (
+    AddCDCFile,
+    CommitInfo,
+    DomainMetadata,
+    Metadata,
+    TransactionAction,
+    encode_line,
+)
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, SCHEMA, add, lines, new_store, paths, remove, table
 
@@ -91,7 +98,7 @@ def test_each_kind_of_action_is_known_by_its_key() -> None:
         add("b"),
         remove("a"),
         AddCDCFile(path="_change_data/c", size=1),
-        SetTransaction(app_id="app", version=4),
+        TransactionAction(app_id="app", version=4),
         DomainMetadata(domain="d", configuration="{}"),
         CommitInfo(operation="MERGE"),
         b'{"protocol":{"minReaderVersion":1,"minWriterVersion":4}}',

@@ -19,8 +19,8 @@ from explorer.core.protocol.actions import (
     DomainMetadata,
     Metadata,
     Remove,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
 )
 from explorer.core.versions.lifetimes.lifetimes import NEVER
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -211,10 +211,10 @@ def test_a_file_removed_under_another_spelling_is_gone(added: str, removed: str,
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_of_each_application_the_newest_number_counts_even_if_it_is_smaller(checkpointed: bool) -> None:
     store = new_store()
-    first = SetTransaction(app_id="one", version=10)
+    first = TransactionAction(app_id="one", version=10)
     if checkpointed:
         write_checkpoint(store, 0, [*START, first], "classic")
-    found = table({0: (*START, first), 1: (SetTransaction(app_id="two", version=7),)}, store)
+    found = table({0: (*START, first), 1: (TransactionAction(app_id="two", version=7),)}, store)
     assert found.snapshot().transactions == {"one": 10, "two": 7}
     found.store.put_if_absent(commit_name(2), b'{"txn":{"appId":"one","version":4}}')
     found.refresh()

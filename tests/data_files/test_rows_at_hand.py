@@ -21,9 +21,8 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import StructType, parse_schema
 from explorer.core.protocol.statistics.collect import indexed_fields
-from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.parquet import compression_codec
+from explorer.core.transaction.new_files.file_facts import NewFileFacts
+from explorer.core.transaction.new_files.layout import FileLayout, compression_codec
 from explorer.data_files.file_plan import file_plan
 from explorer.data_files.in_memory_rows import write_rows
 from explorer.storage import open_store
@@ -45,7 +44,7 @@ def layout(
     return FileLayout.of(small_logs.table({0: [rules, metadata]}).snapshot())
 
 
-def written(asked: FileLayout, rows: pa.Table, **options: Any) -> list[tuple[FileFacts, bytes]]:
+def written(asked: FileLayout, rows: pa.Table, **options: Any) -> list[tuple[NewFileFacts, bytes]]:
     """The files of some rows, and their bytes."""
     store = open_store("memory://rows/table")
     made = write_rows(store, asked, file_plan(asked, **options), rows)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from tests.e2e.conftest import settle
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
@@ -253,7 +253,7 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
 def test_a_plan_that_was_overtaken_is_made_anew_and_committed(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/moving&tab=act&act=set-description&f.description=x&step=plan")
     page.locator("#confirm-reason").fill("because")
-    other = SetTransaction(app_id="other", version=1)
+    other = TransactionAction(app_id="other", version=1)
     small_logs.write_log(root / "moving", [[small_logs.commit_info("WRITE"), other]], 1)
     page.locator("#confirm-name").fill("moving")
     page.get_by_role("button", name="Commit v1").click()

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import Action, DeletionVectorDescriptor, DomainMetadata, TransactionAction
 from tests.support.attacks.damage import Answer, Damage, Files, answers, plain_answer
 from tests.support.dose import WHOLE_DOSE
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -39,12 +39,18 @@ def built(shape: Shape) -> Files:
     """A table of four versions with a checkpoint, masked rows inline, a hint, a checksum and a transaction."""
     vector = DeletionVectorDescriptor("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 44, 6)
     masked = add("b%20c", records=40, vector=vector)
-    start: list[Action] = [MASKED, METADATA, add("a"), add("b%20c", records=40), SetTransaction(app_id="x", version=1)]
+    start: list[Action] = [
+        MASKED,
+        METADATA,
+        add("a"),
+        add("b%20c", records=40),
+        TransactionAction(app_id="x", version=1),
+    ]
     commits: list[list[Action]] = [
         start,
         [remove("b%20c"), masked, DomainMetadata(domain="d", configuration="1")],
         [remove("a"), add("d=1/e", records=None)],
-        [add("a", records=7), SetTransaction(app_id="x", version=2)],
+        [add("a", records=7), TransactionAction(app_id="x", version=2)],
     ]
     store = new_store()
     files = {commit_name(version): lines(actions) for version, actions in enumerate(commits)}
@@ -57,7 +63,7 @@ def built(shape: Shape) -> Files:
         METADATA,
         add("a"),
         masked,
-        SetTransaction(app_id="x", version=1),
+        TransactionAction(app_id="x", version=1),
         DomainMetadata(domain="d", configuration="1"),
     ]
     for name in write_checkpoint(store, 1, kept, shape):

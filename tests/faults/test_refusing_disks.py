@@ -17,7 +17,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import StorageError
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.storage import open_store
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 
@@ -37,7 +37,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         metadata = msgspec.structs.replace(METADATA, configuration={"delta.checkpointInterval": "1"})
-        applications = [SetTransaction(app_id=f"loader {number}", version=1) for number in range(40)]
+        applications = [TransactionAction(app_id=f"loader {number}", version=1) for number in range(40)]
         write(open_store(f"{place}/orders"), {0: (PROTOCOL, metadata, add("a"), *applications)})
         yield Path(place) / "orders"
 

@@ -98,5 +98,5 @@ def test_a_log_alone_makes_nobody_ask_another_storage(monkeypatch: pytest.Monkey
     for name in ("AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_STORAGE_ACCOUNT_NAME"):
         monkeypatch.delenv(name, raising=False)
     table = explorer.open_table(field_table("absolute-paths-elsewhere"))
-    with pytest.raises(NotAllowed, match="nothing was asked there"):
+    with pytest.raises(NotAllowed, match="nothing was requested there"):
         absent(table.store, data_locations(table.history_record().lifetimes))

@@ -26,7 +26,7 @@ from explorer.core.protocol.actions import (
     DeletionVectorDescriptor,
     DomainMetadata,
     Protocol,
-    SetTransaction,
+    TransactionAction,
 )
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -74,7 +74,7 @@ class Model:
         app = draw.draw(st.sampled_from(["", "", "one", "two"]))
         if app:
             self.transactions[app] = draw.draw(st.integers(0, 5))
-            actions.append(SetTransaction(app_id=app, version=self.transactions[app]))
+            actions.append(TransactionAction(app_id=app, version=self.transactions[app]))
         actions += self._domain(draw.draw(st.sampled_from(["", "", "set", "drop"])))
         if draw.draw(st.booleans()):
             draw.draw(st.randoms(use_true_random=False)).shuffle(actions)
@@ -108,7 +108,7 @@ class Model:
         """The actions of a checkpoint of a version, in no particular order."""
         files, transactions, domains = self.states[version]
         actions: list[Action] = [self.protocol, METADATA, *files.values(), remove("long gone")]
-        actions += [SetTransaction(app_id=app, version=number) for app, number in transactions.items()]
+        actions += [TransactionAction(app_id=app, version=number) for app, number in transactions.items()]
         actions += [DomainMetadata(domain=name, configuration=text) for name, text in domains.items()]
         random.Random(version).shuffle(actions)
         return actions

@@ -29,8 +29,8 @@ from explorer.core.protocol.actions import (
     Metadata,
     Protocol,
     Remove,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
     encode_line,
 )
 from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_bitmap, unframe, z85_decode, z85_encode
@@ -96,7 +96,7 @@ ACTIONS: dict[str, st.SearchStrategy[Any]] = {
         **MAYBE,
     ),
     "cdc": _records(AddCDCFile, path=TEXT, partition_values=VALUES, size=LONG, tags=st.none() | VALUES),
-    "txn": _records(SetTransaction, app_id=TEXT, version=LONG, last_updated=st.none() | LONG),
+    "txn": _records(TransactionAction, app_id=TEXT, version=LONG, last_updated=st.none() | LONG),
     "domainMetadata": _records(DomainMetadata, domain=TEXT, configuration=TEXT, removed=st.booleans()),
     "protocol": _records(
         Protocol,
@@ -146,7 +146,7 @@ def test_a_commit_is_read_back_action_by_action(commit: list[Action]) -> None:
     data = b"".join(encode_line(action) + b"\n" for action in commit)
     found = decode_commit(data, 3, "x.json")
     assert len(found.lines) == len(commit)
-    assert found.transactions() == [action for action in commit if isinstance(action, SetTransaction)]
+    assert found.transactions() == [action for action in commit if isinstance(action, TransactionAction)]
     assert found.domains() == [action for action in commit if isinstance(action, DomainMetadata)]
     assert found.change_files() == [action for action in commit if isinstance(action, AddCDCFile)]
     for line, action in zip(found.lines, commit, strict=True):

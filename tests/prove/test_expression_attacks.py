@@ -18,7 +18,7 @@ import pytest
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.sql.functions import ALLOWED, REFUSED, SYNTAX_WORDS
-from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import normalized_expression
 from explorer.spark.engine.session import Engine
 from tests.support.attacks.random_expressions import random_expression

@@ -10,7 +10,7 @@ from explorer.core.errors import NotAllowed
 from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.transaction.guards.place import place_guards
+from explorer.core.transaction.guards.files import place_guards
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.spark.scan.object_files import remote_file
 from explorer.storage.locate import open_store

@@ -99,7 +99,7 @@ def test_a_log_that_names_files_in_a_cloud_makes_nothing_ask_the_network(
         except NotAllowed as error:
             refusals.append(error.message)
     assert listener.asked == []
-    assert all("nothing was asked there" in each for each in at_least_one(refusals))
+    assert all("nothing was requested there" in each for each in at_least_one(refusals))
 
 
 @pytest.mark.parametrize("location", ["abfss://c@account.dfs.core.windows.net/t", "s3://bucket/t", "gs://bucket/t"])
@@ -115,7 +115,7 @@ def test_a_table_on_disk_leads_to_no_cloud_that_nobody_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, variables: str, credential: str
 ) -> None:
     store = open_store(tmp_path)
-    with pytest.raises(NotAllowed, match="nothing was asked there") as caught:
+    with pytest.raises(NotAllowed, match="nothing was requested there") as caught:
         store.elsewhere(location)
     assert variables in caught.value.message
     monkeypatch.setenv(f"{variables}{credential}", "true" if credential == "SKIP_SIGNATURE" else "a2V5")
@@ -127,7 +127,7 @@ def test_a_table_on_disk_leads_to_no_cloud_that_nobody_configured(
 @pytest.mark.parametrize("location", ["abfss://c@account.dfs.core.windows.net/t/p.parquet", "gs://bucket/t/p.parquet"])
 def test_options_of_the_tables_own_cloud_are_none_for_another(location: str) -> None:
     home = open_store("s3://bucket/orders", {"aws_region": "eu-central-1", "allow_http": "true"})
-    with pytest.raises(NotAllowed, match="nothing was asked there"):
+    with pytest.raises(NotAllowed, match="nothing was requested there"):
         home.elsewhere(location)
 
 

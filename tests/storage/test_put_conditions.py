@@ -19,12 +19,12 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import LOG_FOLDER, commit_name, compaction_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.table_state import VersionChecksum
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout
 from explorer.core.log.writing.checksum import write_checksum
 from explorer.core.log.writing.compaction import write_compaction
-from explorer.core.maintenance.temporary_files import is_leftover
+from explorer.core.maintenance.folder_listing import is_leftover
 from explorer.core.versions.commit_times import moment
 from explorer.new_table import new_table
 from explorer.storage import open_store

@@ -71,7 +71,7 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
         return ()
     feed = horizon(subject.history, subject.risks, moment(subject.now)).feed
     period = subject.risks.terms.files
-    deleted, dying = feed.versions[feed.gone], feed.dying(subject.now, period)
+    deleted, dying = feed.versions[feed.lost], feed.dying(subject.now, period)
     if not len(deleted) and not len(dying):
         return ()
     lost = np.union1d(deleted, dying)

@@ -11,8 +11,7 @@ from explorer.auditing.steps import see, table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
 from explorer.core.transaction.intents.records import DropConstraint
-from explorer.core.transaction.new_files.kept_texts import StoredExpression
-from explorer.core.transaction.new_files.row_constraints import kept_texts
+from explorer.core.transaction.new_files.row_constraints import StoredExpression, stored_expressions
 
 __all__ = ["EXPRESSION_RULES"]
 
@@ -23,7 +22,7 @@ _SHOWN: Final = 120
 def _ambiguous(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Rules in double quotes, rules that name no column, and rules that cannot be read."""
     try:
-        doubtful = [stored for stored in kept_texts(subject.snapshot) if stored.doubt]
+        doubtful = [stored for stored in stored_expressions(subject.snapshot) if stored.doubt]
     except CorruptTable as error:
         return NotAnswered(error.message)
     if not doubtful:

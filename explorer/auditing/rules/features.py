@@ -15,7 +15,7 @@ from explorer.core.protocol.protocol_evolution import dependents
 from explorer.core.protocol.schema.nested_types import holds
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.transaction.intents.records import DropFeature
-from explorer.core.transaction.proposals.drop_feature import DROPPABLE
+from explorer.core.transaction.proposals.features import DROPPABLE
 
 __all__ = ["FEATURE_RULES"]
 

@@ -22,7 +22,7 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.contested import ContestedFiles
 from explorer.core.log.verify.hash_chain import links
-from explorer.core.log.verify.problem import Problem
+from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.transaction.intents.records import Checkpoint, Restore, Update
 
@@ -287,7 +287,7 @@ def _of_kinds(
 
 
 def _differing(
-    problems: Sequence[Problem], words: tuple[str, Severity, str], effect: str, remedy: Remedy
+    problems: Sequence[LogProblem], words: tuple[str, Severity, str], effect: str, remedy: Remedy
 ) -> tuple[Finding, ...]:
     if not problems:
         return ()
@@ -308,7 +308,7 @@ def _differing(
     )
 
 
-def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
+def _details(problems: Sequence[LogProblem]) -> tuple[Evidence, ...]:
     shown = tuple(
         Evidence(
             fmt.shorten(fmt.plain(_detail(each), 400), 300),
@@ -320,12 +320,12 @@ def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
     return (*shown, Evidence(f"{more:,} more")) if more > 0 else shown
 
 
-def _detail(problem: Problem) -> str:
+def _detail(problem: LogProblem) -> str:
     """Return what is wrong with a file, which is named once."""
     return problem.detail if problem.file in problem.detail else f"{problem.file}: {problem.detail}"
 
 
-def _versions(problems: Sequence[Problem]) -> tuple[tuple[int, int], ...]:
+def _versions(problems: Sequence[LogProblem]) -> tuple[tuple[int, int], ...]:
     return runs(np.array(sorted({each.version for each in problems if each.version is not None}), np.int64))
 
 

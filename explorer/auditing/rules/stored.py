@@ -14,7 +14,7 @@ from explorer.auditing.rule import NotAnswered, Rule
 from explorer.auditing.steps import see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import duration, named
-from explorer.core.maintenance.unused_files import NeededFiles, unused_files
+from explorer.core.maintenance.unused_files import ReferencedFiles, unused_files
 from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
 from explorer.core.transaction.intents.records import Vacuum
@@ -69,7 +69,7 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     if stored is None:
         return _UNLISTED
     life, terms = subject.history.lifetimes, subject.risks.terms
-    everything = NeededFiles()
+    everything = ReferencedFiles()
     everything.add_columns(life.take(np.arange(len(life.added)), _NAMED))
     iceberg = ENABLED_FORMATS.is_set(subject.metadata.configuration)
     unused = unused_files(stored, everything, subject.now - terms.files, terms.partition_columns, iceberg=iceberg)

@@ -16,7 +16,7 @@ from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
-from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.transaction.commit_plan import CommitPlan
@@ -108,7 +108,7 @@ def _found(
     plan = None if after is None else opened.plan(read_intent(after), check_rows=False)
     if not isinstance(plan, CommitPlan):
         return opened.requirements(version), ()
-    before, then = access_change(opened.snapshot(), plan.proposal, look=True)
+    before, then = access_change(opened.snapshot(), plan.proposal, always=True)
     return then, losses(before, then, client_facts())
 
 

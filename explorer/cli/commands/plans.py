@@ -17,7 +17,7 @@ from explorer.cli.errors import exit_code
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.core.errors import Cancelled, CommitError, RequestError
-from explorer.core.transaction.commit.outcomes import error_of, guard_failed
+from explorer.core.transaction.commit.conflicts import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
     MaintenanceFile,

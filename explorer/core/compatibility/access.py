@@ -2,8 +2,8 @@
 
 Protocol sections: Protocol Evolution, Table Features. Invariants: a client reads a table only if it knows the reader
 version and every reader feature, those that a version without feature lists implies included; it writes only if it
-knows the writer version and every feature; a feature for writers alone keeps nobody from reading unless a source says
-so. What nobody states is unknown and is never counted as access; an additional feature never gives access.
+knows the writer version and every feature; a feature for writers alone keeps no client from reading unless a source
+says so. What no source states is unknown and is never counted as access; an additional feature never gives access.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Requirements(msgspec.Struct, frozen=True):
         by_id: Columns are mapped in mode id.
         keeps_names: Columns are mapped, and the files have each under the name that it has in the table.
         maps_partitions: Columns are mapped, and a partition column has another name in the log.
-        demands: What the metadata demands beside the protocol; see `explorer.core.compatibility.demands`.
+        demands: What the metadata requires besides the protocol; see `explorer.core.compatibility.demands`.
     """
 
     protocol: Protocol
@@ -125,10 +125,10 @@ class AccessLoss(msgspec.Struct, frozen=True, rename="camel"):
         return self.after == "wrong" or (self.before == "yes" and self.after == "no")
 
     def document(self) -> JsonObject:
-        """The loss as a JSON object, without the operation."""
-        found: JsonObject = msgspec.to_builtins(self)
-        del found["operation"]
-        return found
+        """Return the loss as a JSON object, without the operation."""
+        plain: JsonObject = msgspec.to_builtins(self)
+        del plain["operation"]
+        return plain
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -154,7 +154,6 @@ def requirements(
     """Say what a table demands of its clients.
 
     Args:
-        protocol, metadata: Those in force.
         has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
         of_paths: What the paths of live files demand; see `explorer.core.compatibility.demands.demands_of_paths`.
 
@@ -186,8 +185,6 @@ def stored_requirements(store: LogStore, segment: LogSegment, storages: Mapping[
     """Say the same of a version as it is stored, also of one that this program cannot read.
 
     Args:
-        store: The table's store.
-        segment: The files of the version.
         storages: As of `explorer.core.compatibility.demands.demands_of_paths`.
     """
     commits = list(read_commits(store, segment.commits))
@@ -207,8 +204,10 @@ def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdic
     """Judge every client, one verdict for successive versions with the same access."""
     verdicts: list[ClientVerdict] = []
     for client, versions in facts.versions.items():
-        found = (verdict_of(table, facts, client, version) for version in versions)
-        verdicts += (next(alike) for _, alike in groupby(found, lambda each: (each.read, each.write, each.because)))
+        verdicts_by_version = (verdict_of(table, facts, client, version) for version in versions)
+        verdicts += (
+            next(same) for _, same in groupby(verdicts_by_version, lambda each: (each.read, each.write, each.because))
+        )
     return tuple(verdicts)
 
 
@@ -216,13 +215,13 @@ def losses(before: Requirements, after: Requirements, facts: ClientFacts) -> tup
     """Find the clients that a change leaves with less access, or makes silently wrong."""
     if before == after:
         return ()
-    found: list[AccessLoss] = []
+    by_client: list[AccessLoss] = []
     for client, versions in facts.versions.items():
         for operation in _OPERATIONS:
             lost = (loss_of(before, after, facts, (client, version), operation) for version in versions)
-            ranges = (list(alike) for _, alike in groupby(lost, _outcome))
-            found += (_joined(alike[0], alike[-1]) for alike in ranges if alike[0] is not None)
-    return tuple(found)
+            ranges = (list(same) for _, same in groupby(lost, _outcome))
+            by_client += (_joined(same[0], same[-1]) for same in ranges if same[0] is not None)
+    return tuple(by_client)
 
 
 def verdict_of(table: Requirements, facts: ClientFacts, client: str, version: str) -> ClientVerdict:
@@ -230,12 +229,7 @@ def verdict_of(table: Requirements, facts: ClientFacts, client: str, version: st
     read = _deciding(table, facts, client, version, "read")
     write = _deciding(table, facts, client, version, "write")
     return ClientVerdict(
-        client,
-        version,
-        read[0].access,
-        write[0].access,
-        _because([*read, *write]),
-        *_evidence([*read, *write]),
+        client, version, read[0].access, write[0].access, _because([*read, *write]), *_evidence([*read, *write])
     )
 
 
@@ -262,7 +256,7 @@ def _outcome(loss: AccessLoss | None) -> tuple[Access, Access, tuple[str, ...]] 
 
 
 def _joined(first: AccessLoss, last: AccessLoss | None) -> AccessLoss:
-    """The loss of the first of some successive releases, which reaches to the last one."""
+    """Return the loss of the first of some successive releases, which reaches to the last one."""
     assert last is not None, "releases with a loss are reported apart from others"
     return msgspec.structs.replace(first, version_to=last.version_to, newest=last.newest)
 
@@ -270,7 +264,7 @@ def _joined(first: AccessLoss, last: AccessLoss | None) -> AccessLoss:
 def _deciding(
     table: Requirements, facts: ClientFacts, client: str, version: str, operation: Operation
 ) -> list[_Answer]:
-    """The answers that grant least: they make the verdict. Never empty, as the protocol's version is always checked."""
+    """Return the answers that grant least, which make the verdict; at least that on the protocol's version."""
     answers = list(_answers(table, facts, client, version, operation))
     least = min(answers, key=lambda answer: _LEAST_FIRST.index(answer.access)).access
     return [answer for answer in answers if answer.access == least]
@@ -279,29 +273,29 @@ def _deciding(
 def _answers(
     table: Requirements, facts: ClientFacts, client: str, version: str, operation: Operation
 ) -> Iterator[_Answer]:
-    """How a client meets each need of the table: the version of the protocol first, then every feature."""
+    """Return how a client meets each need of the table: the version of the protocol first, then every feature."""
     origin = facts.origin(client, version)
-    said = facts.statement(client, version, PROTOCOL, operation, listed=False)
-    yield _version_answer(table.protocol, operation, said or Statement("", origin.source, origin.as_of))
+    version_statement = facts.statement(client, version, PROTOCOL, operation, listed=False)
+    yield _version_answer(table.protocol, operation, version_statement or Statement("", origin.source, origin.as_of))
     reader_features = table.reader_features
     for name in sorted({*supported_features(table.protocol), *reader_features}):
         binding = operation == "write" or name in reader_features
         unused = name in table.unused
-        found = facts.statement(client, version, name, operation, when=_conditions(table, name), listed=binding)
-        if found is not None:
-            yield _Answer(_access(found.state, unused=unused), name, found.source, found.as_of)
+        statement = facts.statement(client, version, name, operation, when=_conditions(table, name), listed=binding)
+        if statement is not None:
+            yield _Answer(_access(statement.state, unused=unused), name, statement.source, statement.as_of)
         elif binding:
             yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
     for name in sorted(table.demands):
-        found = facts.statement(client, version, name, operation, listed=False)
-        if found is not None:
-            yield _Answer(_access(found.state, unused=False), name, found.source, found.as_of)
+        statement = facts.statement(client, version, name, operation, listed=False)
+        if statement is not None:
+            yield _Answer(_access(statement.state, unused=False), name, statement.source, statement.as_of)
         else:
             yield _Answer("unknown", name, origin.source, origin.as_of, stated=False)
 
 
 def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
-    """The conditions of facts that hold for a feature of the table."""
+    """Return the conditions of facts that hold for a feature of the table."""
     mapping = name == "columnMapping"
     by_version = mapping and table.protocol.min_reader_version == 2
     holds = {
@@ -316,7 +310,7 @@ def _conditions(table: Requirements, name: str) -> tuple[str, ...]:
 
 
 def _of_changes(protocol: Protocol, schema: str) -> frozenset[str]:
-    """What recorded changes of types demand; without the feature they mean nothing."""
+    """Return what recorded changes of types require; without the feature they mean nothing."""
     if missing_features(["typeWidening"], protocol) or TYPE_CHANGES not in schema:
         return frozenset()
     try:
@@ -327,26 +321,26 @@ def _of_changes(protocol: Protocol, schema: str) -> frozenset[str]:
 
 
 def _other_names(schema: str) -> frozenset[Path] | None:
-    """The columns that have another name in files; None of a schema that cannot be read."""
+    """Return the columns that have another name in files; None of a schema that cannot be read."""
     try:
         return frozenset(path for path, physical, _ in walk_physical(parse_schema(schema)) if path != physical)
     except (CorruptTable, UnsupportedFeature):
         return None
 
 
-def _version_answer(protocol: Protocol, operation: Operation, said: Statement) -> _Answer:
+def _version_answer(protocol: Protocol, operation: Operation, statement: Statement) -> _Answer:
     wanted = protocol.min_reader_version if operation == "read" else protocol.min_writer_version
     name = f"min{'Reader' if operation == 'read' else 'Writer'}Version {wanted}"
-    known = said.state.removesuffix("+")
-    if not said.state:
-        return _Answer("unknown", name, said.source, said.as_of, stated=False)
+    known = statement.state.removesuffix("+")
+    if not statement.state:
+        return _Answer("unknown", name, statement.source, statement.as_of, stated=False)
     if not known.isdecimal():
-        return _Answer("unknown", "", said.source, said.as_of)
+        return _Answer("unknown", "", statement.source, statement.as_of)
     if wanted <= int(known):
-        return _Answer("yes", "", said.source, said.as_of)
-    if known != said.state:
-        return _Answer("unknown", name, said.source, said.as_of, stated=False)
-    return _Answer("no", "" if known == "0" else name, said.source, said.as_of)
+        return _Answer("yes", "", statement.source, statement.as_of)
+    if known != statement.state:
+        return _Answer("unknown", name, statement.source, statement.as_of, stated=False)
+    return _Answer("no", "" if known == "0" else name, statement.source, statement.as_of)
 
 
 def _access(state: str, *, unused: bool) -> Access:
@@ -365,7 +359,7 @@ def _because(answers: Iterable[_Answer]) -> tuple[str, ...]:
 
 
 def _evidence(answers: Sequence[_Answer]) -> tuple[str, str]:
-    """The sources, each once, and the date of the oldest."""
+    """Return the sources, each once, and the date of the oldest."""
     silent: dict[str, dict[str, None]] = {}
     for answer in answers:
         if not answer.stated:

@@ -40,7 +40,7 @@ class ClientFact(msgspec.Struct, frozen=True):
             says nothing of it. A ``*`` row may name another client and its version: the library that does it.
         basis: ``stated`` by the source; ``rule``: follows from the source by a rule of the protocol; ``list``: absent
             from a list that the source gives as whole; ``dated``: the source gives a date in place of a release;
-            ``mixed``: from pages of different age; ``unverified``: nobody has checked the source.
+            ``mixed``: from pages of different age; ``unverified``: the source was not checked.
         note: Anything else worth knowing.
         source, as_of: The source, and the date of the statement (a year, a month or a day).
     """
@@ -66,7 +66,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class ClientFacts:
-    """The rows, for look-ups; answers about features that rows name are kept, as every plan asks for all of them.
+    """The rows, for look-ups; answers about features that rows name are cached, as every plan needs all of them.
 
     Attributes:
         rows: All rows.
@@ -102,21 +102,19 @@ class ClientFacts:
         Args:
             client, version: The client, and one of its versions in ``versions``.
             feature: A table feature, or ``protocol``.
-            operation: Reading or writing.
             when: The conditions that hold for the table; rows of the first one go before those of the next, and all of
                 them before rows without one.
-            listed: Let a row about every other feature answer.
         """
         if feature not in self._named:
             # A table may name any number of features.
             return self._search(client, version, feature, operation, when=when, listed=listed)
-        asked = (client, version, feature, operation, when, listed)
-        if asked not in self._answers:
-            self._answers[asked] = self._search(client, version, feature, operation, when=when, listed=listed)
-        return self._answers[asked]
+        key = (client, version, feature, operation, when, listed)
+        if key not in self._answers:
+            self._answers[key] = self._search(client, version, feature, operation, when=when, listed=listed)
+        return self._answers[key]
 
     def origin(self, client: str, version: str) -> ClientFact:
-        """The first row about a version: the source to name where nothing is stated."""
+        """Return the first row about a version: the source to name where nothing is stated."""
         return self._origins[client, version]
 
     def _search(
@@ -126,32 +124,32 @@ class ClientFacts:
         for release in reversed(versions[: versions.index(version) + 1]):
             for condition in (*when, ""):
                 row = self._by_key.get((client, release, feature, condition))
-                if row is not None and (found := _said(row, operation)):
-                    return found
+                if row is not None and (own := _statement_of(row, operation)):
+                    return own
             others = self._by_key.get((client, release, OTHERS, ""))
-            if others is None or not (said := _said(others, operation)):
+            if others is None or not (general := _statement_of(others, operation)):
                 continue
-            if " " in said.state:
-                inherited = self._inherited(said, feature, operation, when, listed)
+            if " " in general.state:
+                inherited = self._inherited(general, feature, operation, when, listed)
                 if inherited is not None:
                     return inherited
             elif listed:
-                return said
+                return general
         return None
 
     def _inherited(
         self, library: Statement, feature: str, operation: Operation, when: tuple[str, ...], listed: bool
     ) -> Statement | None:
-        """What is known of the library that a client works with, at the newest known version up to the one it uses."""
+        """Find the statement on the library that a client uses, at its newest known version up to the one in use."""
         client, _, used = library.state.rpartition(" ")
         reached = [known for known in self.versions.get(client, []) if _number(known) <= _number(used)]
         if not reached:
             return None
-        found = self.statement(client, reached[-1], feature, operation, when=when, listed=listed)
-        if found is None:
+        inherited = self.statement(client, reached[-1], feature, operation, when=when, listed=listed)
+        if inherited is None:
             return None
-        source = f"{library.source} -> {library.state}; {found.source}"
-        return Statement(found.state, source, min(library.as_of, found.as_of))
+        source = f"{library.source} -> {library.state}; {inherited.source}"
+        return Statement(inherited.state, source, min(library.as_of, inherited.as_of))
 
 
 def parse_facts(data: bytes) -> ClientFacts:
@@ -162,11 +160,11 @@ def parse_facts(data: bytes) -> ClientFacts:
 
 @lru_cache(maxsize=1)
 def client_facts() -> ClientFacts:
-    """The facts that come with the program."""
+    """Return the facts that come with the program."""
     return parse_facts(files("explorer").joinpath("assets", "client-features.csv").read_bytes())
 
 
-def _said(row: ClientFact, operation: Operation) -> Statement | None:
+def _statement_of(row: ClientFact, operation: Operation) -> Statement | None:
     state = row.read if operation == "read" else row.write
     if not state:
         return None

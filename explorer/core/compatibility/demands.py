@@ -1,7 +1,7 @@
-"""What a table demands of its clients beside versions and features: types, columns, property values, places of files.
+"""What a table requires of its clients besides versions and features: types, columns, properties, file locations.
 
 Protocol sections: Schema Serialization Format, Partition Value Serialization, Change Metadata, Add File. Invariants: a
-demand is found in the metadata and in the paths of files, also of a table that this program cannot read; each has a
+demand is derived from the metadata and the paths of files, also of a table that this program cannot read; each has a
 name that facts of clients use.
 """
 
@@ -94,9 +94,9 @@ OTHER_STORAGE: Final = "file in another storage"
 UNKNOWN_STORAGE: Final = "file in an unknown storage"
 """The scheme of such a URL is none that this program opens."""
 NO_URI: Final = "path that is not a URI"
-"""The path of a live file is not the URI that the protocol asks for."""
+"""The path of a live file is not the URI that the protocol requires."""
 UNLISTED_CHANGE: Final = "type change that the protocol does not list"
-"""A column was widened from a byte or a short to a decimal with fewer digits before the point than are asked for."""
+"""A column was widened from a byte or a short to a decimal with fewer digits before the point than required."""
 # What Java takes for no URI: characters that must be encoded, and a colon behind what is not a scheme.
 _NO_URI: Final = (
     r"[\x00-\x20\"<>\\^`{|}\[\]\x7f]|%[^0-9A-Fa-f]|%[0-9A-Fa-f][^0-9A-Fa-f]|%[0-9A-Fa-f]?$"
@@ -105,40 +105,40 @@ _NO_URI: Final = (
 
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
-    """Name what the metadata demands of clients beside the protocol."""
+    """Name what the metadata requires of clients besides the protocol."""
     types = frozenset(_type_names(_schema(metadata)))
-    found = {f"type {name}" for name in types if name not in KNOWN_TYPES}
+    demands = {f"type {name}" for name in types if name not in KNOWN_TYPES}
     if not types.isdisjoint(_VOID):
-        found.add(VOID_COLUMN)
-    found |= set(_oddities(_schema(metadata)))
+        demands.add(VOID_COLUMN)
+    demands |= set(_oddities(_schema(metadata)))
     columns = {column.lower() for column in _columns(metadata)}
     if respelled_partitions(metadata):
-        found.add(PARTITION_CASE)
+        demands.add(PARTITION_CASE)
     if any(name.lower() not in columns for name in metadata.partition_columns):
-        found.add(NO_PARTITION_COLUMN)
+        demands.add(NO_PARTITION_COLUMN)
     if len({name.lower() for name in metadata.partition_columns}) < len(metadata.partition_columns):
-        found.add(PARTITION_TWICE)
+        demands.add(PARTITION_TWICE)
     if len(columns) < len(_columns(metadata)):
-        found.add(LIKE_NAMES)
+        demands.add(LIKE_NAMES)
     if _bad(metadata.configuration, _NEEDED):
-        found.add(PROPERTY_READ)
+        demands.add(PROPERTY_READ)
     if _bad(metadata.configuration, _READ):
-        found.add(PROPERTY_INTERVAL)
+        demands.add(PROPERTY_INTERVAL)
     if _bad(metadata.configuration, _WRITTEN):
-        found.add(PROPERTY_VALUE)
+        demands.add(PROPERTY_VALUE)
     if metadata.format.provider.lower() != "parquet":
-        found.add(FILE_FORMAT)
-    return frozenset(found)
+        demands.add(FILE_FORMAT)
+    return frozenset(demands)
 
 
 def demands_beyond(protocol: Protocol, metadata: Metadata) -> frozenset[str]:
     """Name what the metadata uses and the protocol does not list, which clients take differently."""
-    features, found = supported_features(protocol), set[str]()
+    features, demands = supported_features(protocol), set[str]()
     if any(feature not in features for feature in _features_of_types(_schema(metadata))):
-        found.add(UNLISTED_TYPE)
+        demands.add(UNLISTED_TYPE)
     if "columnMapping" not in features and registry.COLUMN_MAPPING_MODE.of(metadata.configuration) in {"name", "id"}:
-        found.add(UNSUPPORTED_MAPPING)
-    return frozenset(found)
+        demands.add(UNSUPPORTED_MAPPING)
+    return frozenset(demands)
 
 
 def _features_of_types(schema: JsonValue) -> Iterator[str]:
@@ -149,8 +149,6 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, s
     """Name what the paths of files demand of clients.
 
     Args:
-        paths: Paths as the log has them.
-        root: The table's root as a URL.
         storages: The schemes that this program opens, in lower case, and the storage of each.
     """
     unencoded = frozenset({NO_URI} if len(paths_without_uri(paths)) else ())
@@ -158,18 +156,18 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, s
     if not len(urls):
         return unencoded
     schemes = pc.list_element(pc.split_pattern(urls, ":", max_splits=1), 0).unique().to_pylist()
-    found, home = {storages.get(scheme.lower()) for scheme in schemes}, storages.get(root.partition(":")[0].lower())
-    demands = {OTHER_STORAGE: found != {home}, UNKNOWN_STORAGE: None in found}
+    used, home = {storages.get(scheme.lower()) for scheme in schemes}, storages.get(root.partition(":")[0].lower())
+    demands = {OTHER_STORAGE: used != {home}, UNKNOWN_STORAGE: None in used}
     return unencoded | {FILE_URL, *(name for name, true in demands.items() if true)}
 
 
 def paths_without_uri(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The paths, as the log has them, that are not URIs."""
+    """Return the paths, as the log has them, that are not URIs."""
     return paths.filter(pc.match_substring_regex(paths, _NO_URI))
 
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:
-    """Partition columns that the schema has in another case alone -> as the schema spells them."""
+    """Return partition columns that differ from the schema's by case alone -> as the schema spells them."""
     columns = _columns(metadata)
     by_case = {column.lower(): column for column in columns}
     return {
@@ -180,7 +178,7 @@ def respelled_partitions(metadata: Metadata) -> dict[str, str]:
 
 
 def is_unreadable(row: TableProperty, value: str) -> bool:
-    """Whether a value of a property is one that not every client takes."""
+    """Return whether a value of a property is one that not every client takes."""
     match row:
         case Interval():
             return not row.is_taken(value)
@@ -196,10 +194,10 @@ def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> boo
 
 def _schema(metadata: Metadata) -> JsonValue:
     try:
-        found: JsonValue = json.loads(metadata.schema_string or "null")
+        decoded: JsonValue = json.loads(metadata.schema_string or "null")
     except (ValueError, RecursionError):
         return None
-    return found
+    return decoded
 
 
 def _columns(metadata: Metadata) -> tuple[str, ...]:
@@ -236,7 +234,7 @@ def _oddities(schema: JsonValue) -> Iterator[str]:
 
 
 def _kind(name: str) -> str:
-    """The name of a type without its parameters, and without the units of an interval."""
+    """Return the name of a type without its parameters, and without the units of an interval."""
     kind = name.partition("(")[0].strip()
     return "interval" if kind.startswith("interval ") else kind
 

@@ -1,11 +1,13 @@
-"""Who reads and writes a table, in the order in which it matters: my clients first, and the worst before the others.
+"""Clients in the order in which they matter: your clients first, and the worst before the others; losses in words.
 
 Protocol sections: Protocol Evolution, Table Features. Invariants: wrong results are worse than a refusal, and to
-refuse worse than what is not known; a client is judged by what it does, a reader not by its writing.
+refuse worse than what is not known; a client is judged by what it does, a reader not by its writing; a release is named
+with the last one that a loss holds for, as a later one may have no loss.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,11 +17,12 @@ from explorer.core.compatibility.access import Access, AccessLoss, ClientVerdict
 from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.compatibility.demands import UNKNOWN_STORAGE
 from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_features import why_not_readable, why_not_writable
 
-__all__ = ["WORST_FIRST", "MatrixRow", "MyLoss", "matrix", "my_losses"]
+__all__ = ["WORST_FIRST", "MatrixRow", "MyLoss", "losses_in_words", "matrix", "my_losses", "releases_in_words"]
 
 WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
 _UNKNOWN: Final = "no facts are known of this release"
@@ -29,8 +32,8 @@ class MatrixRow(msgspec.Struct, frozen=True, rename="camel"):
     """A client at a version, and what it can do; see `ClientVerdict` and `MyClient`.
 
     Attributes:
-        mine: Somebody named it, or it wrote the table.
-        seen: It wrote the table, and nobody named it.
+        mine: A file of clients names it, or it wrote the table.
+        seen: It wrote the table, and no file names it.
         role: What it does with the table; null for a client that is not mine.
     """
 
@@ -62,7 +65,7 @@ class MyLoss(msgspec.Struct, frozen=True, rename="camel"):
     loss: AccessLoss
 
     def document(self) -> JsonObject:
-        """The loss as a JSON object, without the operation, and with the ``mine`` of it: version, role, owner, note."""
+        """Return the loss as a JSON object without the operation, with ``mine``: version, role, owner, note."""
         mine: JsonObject = {
             "version": self.mine.version,
             "role": self.mine.role,
@@ -78,10 +81,7 @@ def matrix(
     """Order what clients can do with a table.
 
     Args:
-        table: What it demands of its clients.
         verdicts: On all clients, as `explorer.core.compatibility.access.compatibility` gives them.
-        facts: The facts.
-        mine: The clients in use.
 
     Returns:
         My clients, the worst first; then the others: wrong, refuses, unknown, reads; each in the order of the facts.
@@ -102,18 +102,18 @@ def my_losses(
     before: Requirements, after: Requirements, facts: ClientFacts, mine: Iterable[MyClient]
 ) -> tuple[MyLoss, ...]:
     """Find those of my clients that a change takes something from, of what they do; wrong answers first."""
-    found = [
+    lost = [
         MyLoss(each, loss)
         for each in mine
         if each.version_from is not None
         for operation in each.operations
         if (loss := loss_of(before, after, facts, (each.client, each.version_from), operation)) is not None
     ]
-    return tuple(sorted(found, key=lambda each: WORST_FIRST.index(each.loss.after)))
+    return tuple(sorted(lost, key=lambda each: WORST_FIRST.index(each.loss.after)))
 
 
 def _own(row: MatrixRow, table: Requirements) -> MatrixRow:
-    """The row of this program, which knows what it reads and writes."""
+    """Return the row of this program, which knows what it reads and writes."""
     version = row.client.partition("/")[2]
     unread, unwritten = why_not_readable(table.protocol), why_not_writable(table.protocol)
     types = tuple(name for name in sorted(table.demands) if name.startswith("type "))
@@ -141,3 +141,44 @@ def _mine(each: MyClient, table: Requirements, facts: ClientFacts) -> MatrixRow:
     return msgspec.structs.replace(
         row, read=known.read, write=known.write, because=known.because, source=known.source, as_of=known.as_of
     )
+
+
+_WORDS: Final = {
+    "wrong": ("gets wrong results", "get wrong results"),
+    "no": ("loses access", "lose access"),
+    "unknown": ("is unknown", "are unknown"),
+}
+"""What becomes of a client, the worst first, of one and of several."""
+_KINDS: Final = tuple(_WORDS)
+
+
+def losses_in_words(losses: Iterable[tuple[str, str, bool]]) -> str:
+    """Return how many clients lose what; empty for none.
+
+    Args:
+        losses: Client, access afterwards (``wrong``, ``no`` or ``unknown``), and whether this is so of its newest known
+            release.
+    """
+    now: dict[str, str] = {}
+    older: dict[str, None] = {}
+    for client, after, newest in losses:
+        if newest:
+            now[client] = min(after, now.get(client, after), key=_KINDS.index)
+        else:
+            older[client] = None
+    counts = Counter(now.values())
+    kinds = [(counts[kind], words[counts[kind] > 1]) for kind, words in _WORDS.items() if counts[kind]]
+    more = len(older.keys() - now.keys())
+    if not kinds:
+        return f"older releases of {counted(more, 'client')} are affected" if more else ""
+    (first, what), *rest = kinds
+    stated = ", ".join([f"{counted(first, 'client')} {what}", *(f"{number:,} {words}" for number, words in rest)])
+    their = "its newest release" if len(now) == 1 else "their newest releases"
+    also = f"; older releases of {counted(more, 'more client')} are affected" if more else ""
+    return f"{stated} in {their}{also}"
+
+
+def releases_in_words(first: str, last: str, *, newest: bool) -> str:
+    """Return ``0.18.0``, ``0.18.0 to 0.25.5``, or the same with a note that it reaches the newest known release."""
+    known = first if last in ("", first) else f"{first} to {last}"
+    return f"{known} (newest known)" if newest else known

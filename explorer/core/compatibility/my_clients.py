@@ -1,10 +1,10 @@
-"""The clients that a person uses: a TOML file names them, and they come before all others.
+"""Your clients: a TOML file names them, and they come before all others.
 
     [[client]]
     name = "Trino"           # a client that facts are known of
     version = "2024-08"      # a release, as people write it; may be left out where one version is known
-    role = "reader"          # reader, writer or both (which it is unless it is said)
-    owner = "finance"        # who to ask; free text
+    role = "reader"          # reader, writer or both (default: both)
+    owner = "finance"        # contact; free text
     note = "monthly reports"
 
 Invariants: a client, a version or a key that is not known is refused, with those that come close.
@@ -20,8 +20,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from explorer.core.compatibility.client_facts import ClientFacts, Operation
-from explorer.core.compatibility.releases import client_named, known_release
-from explorer.core.compatibility.writers_seen import WriterSeen
+from explorer.core.compatibility.releases import WriterSeen, client_named, known_release
 from explorer.core.errors import RequestError
 from explorer.core.protocol.limits import check_dotted_names
 
@@ -91,16 +90,16 @@ def parse_my_clients(data: bytes, facts: ClientFacts) -> tuple[MyClient, ...]:
 
 
 def with_writers(mine: Iterable[MyClient], seen: Iterable[WriterSeen]) -> tuple[MyClient, ...]:
-    """Add the clients that wrote the table and that nobody named."""
+    """Add the clients that wrote the table and that no file names."""
     named = tuple(mine)
     known = {(each.client, each.version_from) for each in named if "write" in each.operations}
-    found: dict[tuple[str, str | None], MyClient] = {}
+    unnamed: dict[tuple[str, str | None], MyClient] = {}
     for writer in seen:
         key = (writer.client or writer.engine_info, writer.version_from)
         if key not in known:
             version = writer.version if writer.client is not None else ""
-            found.setdefault(key, MyClient(key[0], version, writer.version_from, "writer", seen=True))
-    return (*named, *found.values())
+            unnamed.setdefault(key, MyClient(key[0], version, writer.version_from, "writer", seen=True))
+    return (*named, *unnamed.values())
 
 
 def _client(entry: object, place: int, facts: ClientFacts) -> MyClient:

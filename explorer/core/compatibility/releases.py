@@ -1,20 +1,25 @@
-"""Names and versions of clients as people and commits write them, found among those that facts are known of.
+"""Names and versions of clients as users and commits write them -> those that facts are known of.
 
-Invariants: a release is that of the newest known version at or before it; one from before all known versions, or whose
-order among them is not known (a number where the sources give dates), is refused, never guessed. An early build of a
-release is not the release.
+Protocol section: Commit Provenance Information. Invariants: a release is that of the newest known version at or before
+it; one from before all known versions, or whose order among them is not known (a number where the sources give dates),
+is refused, never guessed; an early build of a release is not the release. ``engineInfo`` is free text, so an unknown
+form stays as it is, and nothing is known of such a writer.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, Protocol
+
+import msgspec
 
 from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.errors import RequestError
+from explorer.core.protocol.actions import CommitInfo
 
-__all__ = ["client_named", "known_release"]
+__all__ = ["OWN_ENGINE", "WriterSeen", "WrittenCommit", "client_named", "engine_named", "known_release", "writers_seen"]
 
 _ALIASES: Final = {
     "spark": "delta-spark",
@@ -46,9 +51,9 @@ def client_named(name: str, facts: ClientFacts, field: str = "name") -> str:
     """
     folded = {known.casefold(): known for known in facts.versions}
     wanted = " ".join(name.casefold().split())
-    found = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())
-    if found is not None:
-        return found
+    match = folded.get(wanted) or folded.get(_ALIASES.get(wanted, "").casefold())
+    if match is not None:
+        return match
     near = get_close_matches(wanted, [*folded, *_ALIASES], 3, 0.5)
     nearest = list(dict.fromkeys(folded.get(each) or _ALIASES[each] for each in near))
     nearest = nearest or [known for key, known in folded.items() if wanted and wanted in key]
@@ -62,10 +67,7 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
     """Return the known version of a client whose facts hold for a release.
 
     Args:
-        client: A client of the facts.
         version: A version as people write it; None where only one is known.
-        facts: The facts.
-        field: Named in the error.
 
     Raises:
         RequestError: Nothing is known of such a release; ``nearest`` are versions that are known.
@@ -75,13 +77,13 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
     if not wanted and len(known) == 1:
         return known[0]
     exact = next((each for each in known if each.casefold() == wanted.casefold()), None)
-    found = exact or _by_date(wanted, known) or _by_number(wanted, known)
-    if found is not None:
-        return found
+    match = exact or _by_date(wanted, known) or _by_number(wanted, known)
+    if match is not None:
+        return match
     nearest = get_close_matches(wanted, known, 3, 0.1) or known[:3]
-    said = f"the version {version!r}" if wanted else "no version"
+    given = f"the version {version!r}" if wanted else "no version"
     raise RequestError(
-        f"The clients' file gives {said} for {client}, of which no facts are known. Versions that are known: "
+        f"The clients' file gives {given} for {client}, of which no facts are known. Versions that are known: "
         f"{', '.join(known)}. Give one of these, or a release that comes after one of them.",
         field=field,
         found=version,
@@ -90,24 +92,24 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
 
 
 def _by_number(wanted: str, known: list[str]) -> str | None:
-    asked = None if _DATE.match(wanted) else _NUMBER.match(wanted)
-    if asked is None:
+    requested = None if _DATE.match(wanted) else _NUMBER.match(wanted)
+    if requested is None:
         return None
     numbered = [(_parts(match[1]), each) for each in known if (match := _KNOWN_NUMBER.fullmatch(each)) is not None]
-    number, is_early = _parts(asked[1]), _EARLY.search(wanted) is not None
+    number, is_early = _parts(requested[1]), _EARLY.search(wanted) is not None
     reached = [(known, each) for known, each in numbered if known < number or (known == number and not is_early)]
     return max(reached)[1] if reached else None
 
 
 def _by_date(wanted: str, known: list[str]) -> str | None:
-    asked = _DATE.match(wanted)
-    if asked is None:
+    requested = _DATE.match(wanted)
+    if requested is None:
         return None
     dated = [(match[2], not match[1], each) for each in known if (match := _DATE.match(each)) is not None]
-    reached = [(date, each) for date, is_start, each in dated if is_start and date <= asked[2] and not asked[1]]
+    reached = [(date, each) for date, is_start, each in dated if is_start and date <= requested[2] and not requested[1]]
     if reached:
         return max(reached)[1]
-    return next((each for date, is_start, each in dated if not is_start and asked[2] < date), None)
+    return next((each for date, is_start, each in dated if not is_start and requested[2] < date), None)
 
 
 def _parts(version: str) -> tuple[int, ...]:
@@ -115,3 +117,92 @@ def _parts(version: str) -> tuple[int, ...]:
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
+
+
+OWN_ENGINE: Final = "Delta-Table-Explorer"
+"""What this program calls itself in ``engineInfo``; its version follows after a slash."""
+# Each with a group for the version; the more exact ones come first, as Spark names Delta Lake and itself.
+_FORMS: Final = (
+    (re.compile(r"\bDelta-Lake/(\S+)"), "delta-spark"),
+    (re.compile(r"\bDatabricks-Runtime/(\S+)"), "Databricks Runtime"),
+    (re.compile(r"\bdelta-rs:py-(\S+)"), "delta-rs (python deltalake)"),
+    (re.compile(r"\bflink-delta-connector/(\S+)", re.IGNORECASE), "Flink (legacy delta-flink on Standalone)"),
+    (re.compile(r"\btrino\S*?[ /-](\d\S*)", re.IGNORECASE), "Trino"),
+    (re.compile(r"\bKernel-(\S+?)/"), "delta-kernel-java"),
+)
+
+
+class WrittenCommit(Protocol):
+    """A commit as a history has it."""
+
+    @property
+    def version(self) -> int:
+        """Its version."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its time, ms since the epoch."""
+
+    @property
+    def info(self) -> CommitInfo | None:
+        """What it says of itself."""
+
+
+class WriterSeen(msgspec.Struct, frozen=True, rename="camel"):
+    """A client that wrote commits.
+
+    Attributes:
+        engine_info: What it calls itself.
+        client: The client that facts are known of; None if it says another name.
+        version: Its version as it says it; empty where it does not.
+        version_from: The known version whose facts hold for it; None if nothing is known of that release.
+        commits: How many commits it wrote.
+        first_version, last_version: The first and the last of these.
+        last_time: The time of the last, ms since the epoch.
+    """
+
+    engine_info: str
+    client: str | None
+    version: str
+    version_from: str | None
+    commits: int
+    first_version: int
+    last_version: int
+    last_time: int
+
+
+def writers_seen(commits: Iterable[WrittenCommit], facts: ClientFacts) -> tuple[WriterSeen, ...]:
+    """Find the clients that wrote some commits, the one that wrote last first."""
+    by_engine: dict[str, list[WrittenCommit]] = {}
+    for commit in commits:
+        if commit.info is not None and commit.info.engine_info:
+            by_engine.setdefault(commit.info.engine_info, []).append(commit)
+    seen = [_writer(engine, written, facts) for engine, written in by_engine.items()]
+    return tuple(sorted(seen, key=lambda writer: -writer.last_version))
+
+
+def engine_named(engine_info: str) -> tuple[str | None, str]:
+    """Return the client that a commit names, and its version as it says it."""
+    for form, client in _FORMS:
+        match = form.search(engine_info)
+        if match is not None:
+            return client, match[1]
+    return None, ""
+
+
+def _writer(engine: str, written: list[WrittenCommit], facts: ClientFacts) -> WriterSeen:
+    client, version = engine_named(engine)
+    last = written[-1]
+    return WriterSeen(
+        engine, client, version, _release(client, version, facts), len(written), written[0].version, last.version,
+        last.timestamp,
+    )  # fmt: skip
+
+
+def _release(client: str | None, version: str, facts: ClientFacts) -> str | None:
+    if client not in facts.versions:
+        return None
+    try:
+        return known_release(client, version, facts)
+    except RequestError:
+        return None  # nothing is known of that release, which is what None says

@@ -24,11 +24,7 @@ _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[]{}["]')
 
 
 def action_lines(data: bytes) -> list[bytes]:
-    """Split a commit into its lines; an action of several lines is on the first of them, and the others are blank.
-
-    Args:
-        data: The commit, or a part of it that begins and ends with a line.
-    """
+    """Split a commit into its lines; an action of several lines is on the first of them, and the others are blank."""
     lines, place = data.split(b"\n"), 0
     while place < len(lines):
         end = place + 1
@@ -48,7 +44,6 @@ def part_end(data: bytes, start: int) -> int:
     """Return where a part of a commit ends: after a line, and between two actions if such a position is near.
 
     Args:
-        data: The commit.
         start: So many bytes are in the part at least.
     """
     # Between two values inside of an action is a comma.

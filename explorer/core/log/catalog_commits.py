@@ -64,11 +64,6 @@ def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
     Readers need not know that service: published versions are right, and may be old (CATALOG-006). A commit for a later
     version that waits to be published shows that a newer version exists, or may.
 
-    Args:
-        store: The table's store.
-        protocol: The protocol in force.
-        version: The newest published version.
-
     Raises:
         UnsupportedFeature: There is such a commit.
     """

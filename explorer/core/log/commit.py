@@ -20,14 +20,7 @@ from explorer.core.log.action_lines import action_lines, part_end
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.text_shape import TextShape, misshapen
 from explorer.core.protocol import limits
-from explorer.core.protocol.actions import (
-    AddCDCFile,
-    CommitInfo,
-    DomainMetadata,
-    Metadata,
-    Protocol,
-    SetTransaction,
-)
+from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
@@ -52,7 +45,7 @@ _TOGETHER = 1 << 18  # bytes that fit a processor's cache
 # Larger files are decoded in parts of at least as many bytes: a million lines at once take a hundred times as much.
 _PART = 1 << 21
 _LineT = TypeVar("_LineT", bound=SmallLine)
-_SmallT = TypeVar("_SmallT", Protocol, Metadata, SetTransaction, DomainMetadata, AddCDCFile)
+_SmallT = TypeVar("_SmallT", Protocol, Metadata, TransactionAction, DomainMetadata, AddCDCFile)
 _Part: TypeAlias = tuple[list[_LineT], Sequence[int]]
 
 CommitFile: TypeAlias = tuple[LogPath, bytes]
@@ -99,9 +92,9 @@ class SmallActions(msgspec.Struct, frozen=True):
         raws = [line.metaData for line in self.lines if line.metaData and _present(line.metaData)]
         return self._decode(Metadata, raws[-1]) if raws else None
 
-    def transactions(self) -> list[SetTransaction]:
+    def transactions(self) -> list[TransactionAction]:
         """Return the commit's transaction identifiers in line order."""
-        return [self._decode(SetTransaction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
+        return [self._decode(TransactionAction, line.txn) for line in self.lines if line.txn and _present(line.txn)]
 
     def domains(self) -> list[DomainMetadata]:
         """Return the commit's domain metadata in line order, removals included."""
@@ -182,9 +175,6 @@ def decode_commit(data: bytes, version: int, path: str, before: int = 0) -> Comm
 
     Args:
         data: The bytes.
-        version: The version it commits.
-        path: The file's key, for errors.
-        before: The number of the others.
 
     Raises:
         MalformedAction: A line is not JSON, not an object, or a known action has a field of a wrong type.
@@ -230,7 +220,6 @@ def decode_line(line: bytes, version: int, path: str, number: int) -> CommitLine
     """Decode a line of a commit file, None where it is blank; errors are those of `decode_commit`.
 
     Args:
-        line: The line.
         version, path: As of `decode_commit`.
         number: Its number in the file, from 1.
     """

@@ -113,11 +113,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
     def error(self) -> CorruptTable:
         """Return the contradiction as an error."""
         return CorruptTable(
-            self.message,
-            path=self.paths[0],
-            version=self.version,
-            found=self.rows,
-            expected=self.other_rows,
+            self.message, path=self.paths[0], version=self.version, found=self.rows, expected=self.other_rows
         )
 
 
@@ -148,8 +144,6 @@ def files_of_empty_strings(
     """Find the files with an empty string in a partition column of strings, the first such column; None without any.
 
     Args:
-        version: The version.
-        files: Its live files.
         columns: The logical and the physical name of each partition column of strings.
     """
     maps = files.select(["partition_values"]).column(0)
@@ -188,7 +182,7 @@ def _visible_rows(files: pa.Table) -> int | None:
 
 
 def _less_masked(records: list[object], masked: list[object]) -> int | None:
-    """How many rows are visible; None if a count is not known."""
+    """Return how many rows are visible; None if a count is not known."""
     total = 0
     for count, hidden in zip(records, masked, strict=True):
         if not isinstance(count, int):

@@ -123,9 +123,7 @@ def decode_joined(paths: Sequence[LogPath], joined: JoinedObjects, similar: Simi
     """Decode commit files in one buffer, which are fewer bytes than two parts.
 
     Args:
-        paths: Their names.
         joined: Their bytes.
-        similar: Finds similar lines.
 
     Raises:
         MalformedAction, LimitExceeded: As of `decode_parts`.

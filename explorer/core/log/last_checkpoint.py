@@ -112,7 +112,6 @@ def encode_last_checkpoint(hint: LastCheckpoint, v2_checkpoint: JsonObject | Non
     """Encode the hint: version, size and parts first, then the optional members, then the checksum of the rest.
 
     Args:
-        hint: Its contents.
         v2_checkpoint: A description of a V2 checkpoint (V2CKPT-012).
     """
     known = {name: item for name, item in msgspec.to_builtins(hint).items() if item is not None}

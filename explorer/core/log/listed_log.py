@@ -1,23 +1,115 @@
-"""The folder of the log -> its files by kind, listed again where one seems to be missing.
+"""The folder of the log -> its files by kind, complete checkpoints, and versions that files name but do not contain.
 
-Protocol section: Delta Log Entries. Invariants: a name is recognized as `explorer.core.log.log_path` does it; a
-listing that shows a gap between commits, or a file that names a version beyond them, is checked by another.
+Protocol sections: Delta Log Entries, Checkpoints (classic, multi-part, UUID-named), Last Checkpoint File, Log
+Compaction Files, Staged commits. Invariants: names are recognized by `explorer.core.log.log_path`; a listing that shows
+a gap between commits, or a file that names a version beyond them, is checked by another. A checkpoint in parts counts
+only with all of them (CKPT-003); of several at one version the last in the order of preference comes last (CKPT-005).
+Only a commit or a complete checkpoint makes a version; any other file that names a newer one shows that it existed, so
+the newest version that can be rebuilt may not be the newest that existed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Final
 
-from explorer.core.log.checkpoint_files import complete_checkpoints
-from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.log.named_versions import NamedVersion, newest_named
+import msgspec
+
+from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
-__all__ = ["ListedLog", "list_files", "list_staged", "sorted_files"]
+__all__ = [
+    "CompleteCheckpoint",
+    "ListedLog",
+    "NamedVersion",
+    "complete_checkpoints",
+    "list_files",
+    "list_staged",
+    "named_by_hint",
+    "newest_named",
+    "sorted_files",
+]
+
+
+class NamedVersion(msgspec.Struct, frozen=True):
+    """A version that has no commit and no complete checkpoint, though files of the log name it or a later one.
+
+    Attributes:
+        version: The newest version that they show to have existed.
+        files: Their keys, ascending by the version that they name.
+    """
+
+    version: int
+    files: tuple[str, ...]
+
+    def and_also(self, other: NamedVersion | None) -> NamedVersion:
+        """Return both together."""
+        if other is None:
+            return self
+        first, second = sorted((self, other), key=lambda named: named.version)
+        return NamedVersion(second.version, tuple(dict.fromkeys((*first.files, *second.files))))
+
+    def beyond(self, version: int) -> NamedVersion | None:
+        """Return the same if the newest recorded version is this one; None if that is as new."""
+        return self if self.version > version else None
+
+
+def newest_named(paths: Iterable[LogPath], recorded: int) -> NamedVersion | None:
+    """Return the newest version that files of the log show to have existed beyond the recorded ones, if any."""
+    shown = ((_shown(path), path.path) for path in paths)
+    newer = sorted(each for each in shown if each[0] > recorded)
+    return NamedVersion(newer[-1][0], tuple(path for _, path in newer)) if newer else None
+
+
+def named_by_hint(version: int | None) -> NamedVersion | None:
+    """Return the version of the checkpoint that the hint names."""
+    return None if version is None else NamedVersion(version, (LAST_CHECKPOINT,))
+
+
+def _shown(path: LogPath) -> int:
+    """Return the newest version that a file shows to have existed."""
+    if path.kind is LogFileKind.STAGED_COMMIT:
+        return path.version - 1
+    return path.last_version if path.kind is LogFileKind.COMPACTION else path.version
+
+
+_PREFERENCE: Final = {
+    LogFileKind.MULTI_PART_CHECKPOINT: 0,
+    LogFileKind.CLASSIC_CHECKPOINT: 1,
+    LogFileKind.UUID_CHECKPOINT: 2,
+}
+
+
+class CompleteCheckpoint(msgspec.Struct, frozen=True):
+    """A complete checkpoint: its version and its file, or its parts in order."""
+
+    version: int
+    parts: tuple[LogPath, ...]
+
+    @property
+    def kind(self) -> LogFileKind:
+        """Classic, multi-part or UUID-named."""
+        return self.parts[0].kind
+
+
+def complete_checkpoints(files: Iterable[LogPath]) -> Iterable[CompleteCheckpoint]:
+    """Complete checkpoints in the order of version; of several at one version the last is preferred (CKPT-005)."""
+
+    def identity(path: LogPath) -> tuple[int, int, int, str]:
+        return path.version, _PREFERENCE[path.kind], path.parts, path.uuid
+
+    checkpoints = [path for path in files if path.kind in _PREFERENCE]
+    for (version, _, parts, _), group in groupby(
+        sorted(checkpoints, key=lambda p: (*identity(p), p.part)), key=identity
+    ):
+        members = tuple({path.part: path for path in group}.values())
+        if not parts or len(members) == parts:
+            yield CompleteCheckpoint(version, members)
+
 
 _LISTINGS: Final = 10
 _STAGED_NAME: Final = STAGED_FOLDER.rpartition("/")[2]

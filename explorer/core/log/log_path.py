@@ -102,10 +102,8 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
     """Recognize a file name of the log, or return None for anything the protocol does not name.
 
     Args:
-        name: File name without folder.
         size: Size in bytes, passed to the result.
         modified: Modification time in ms since the epoch, passed to the result.
-        etag: Passed to the result.
     """
     if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():
         # By position takes half as long as by name, and there is one for every version.

@@ -17,23 +17,21 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import CorruptTable, TableNotFound, VersionGap, VersionNotFound
-from explorer.core.log.checkpoint_files import Checkpoint, complete_checkpoints
 from explorer.core.log.last_checkpoint import hint_text, hinted_version, parse_last_checkpoint
-from explorer.core.log.listed_log import ListedLog, list_files, sorted_files
+from explorer.core.log.listed_log import (
+    CompleteCheckpoint,
+    ListedLog,
+    NamedVersion,
+    complete_checkpoints,
+    list_files,
+    named_by_hint,
+    sorted_files,
+)
 from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.log.named_versions import NamedVersion, named_by_hint
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
-__all__ = [
-    "Checkpoint",
-    "LogListing",
-    "LogSegment",
-    "arrange_log",
-    "list_log",
-    "list_names",
-    "list_newer",
-]
+__all__ = ["CompleteCheckpoint", "LogListing", "LogSegment", "arrange_log", "list_log", "list_names", "list_newer"]
 
 # How many runs of readable versions are named, and how many files.
 _RUNS: Final = 3
@@ -52,7 +50,7 @@ class LogSegment(msgspec.Struct, frozen=True):
     """
 
     version: int
-    checkpoint: Checkpoint | None
+    checkpoint: CompleteCheckpoint | None
     commits: tuple[LogPath, ...]
 
     def __post_init__(self) -> None:
@@ -70,7 +68,7 @@ class LogSegment(msgspec.Struct, frozen=True):
         if reached != self.version:
             raise self._wrong(f"they end at version {reached}")
 
-    def _check_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def _check_checkpoint(self, checkpoint: CompleteCheckpoint) -> None:
         parts = checkpoint.parts
         if not parts or any(part.version != checkpoint.version for part in parts):
             raise self._wrong(f"the checkpoint of version {checkpoint.version} has no part or one of another version")
@@ -105,7 +103,7 @@ class LogListing(msgspec.Struct, frozen=True):
     """
 
     commits: dict[int, LogPath] | VersionFiles
-    checkpoints: tuple[Checkpoint, ...]
+    checkpoints: tuple[CompleteCheckpoint, ...]
     compactions: tuple[LogPath, ...] = ()
     checksums: dict[int, LogPath] | VersionFiles = {}
     by_catalog: bool = False
@@ -189,7 +187,7 @@ class LogListing(msgspec.Struct, frozen=True):
 
     def _choose(
         self, target: int, *, use_checkpoints: bool = True
-    ) -> tuple[Checkpoint | None, list[LogPath], int | None]:
+    ) -> tuple[CompleteCheckpoint | None, list[LogPath], int | None]:
         """Return checkpoint and commits of a version, and its first missing commit.
 
         A compaction is used only where commits of its range are missing, and only in full (COMPACT-003, COMPACT-006).
@@ -332,7 +330,6 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     """List the log.
 
     Args:
-        store: The table's store.
         use_hint: Start at the version that ``_last_checkpoint`` names (LOG-015); enough for the latest version.
 
     Raises:

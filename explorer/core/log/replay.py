@@ -20,13 +20,7 @@ import msgspec
 from explorer.core.errors import CorruptTable, VersionGap
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.reader import CheckpointReader
-from explorer.core.log.commit import (
-    Commit,
-    CommitFile,
-    SmallActions,
-    decode_commits,
-    decode_small_actions,
-)
+from explorer.core.log.commit import Commit, CommitFile, SmallActions, decode_commits, decode_small_actions
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
@@ -73,8 +67,6 @@ def read_parts(store: LogStore, paths: Iterable[LogPath], similar: SimilarLines 
     """Read commits in the order given, and decode some together, a large one in parts.
 
     Args:
-        store: The log's store.
-        paths: The commits.
         similar: Finds similar lines; None decodes every line by itself.
 
     Raises:
@@ -196,7 +188,6 @@ def replay_state(base: CheckpointReader | None, commits: Iterable[Commit], versi
     Args:
         base: The checkpoint to begin with; None begins before the first commit.
         commits: The commits since, ascending.
-        version: The version after them.
 
     Raises:
         CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
@@ -210,7 +201,6 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
     Args:
         base: The state before the commits; None before the first commit.
         commits: The commits since, ascending.
-        version: The version after them.
 
     Raises:
         CorruptTable: There is no protocol or no metadata by the end (LOG-021, D-30).
@@ -279,7 +269,6 @@ class Superseded(msgspec.Struct, frozen=True):
         """Return files of a checkpoint that an add replaced under another vector, and that no removal names, if any.
 
         Args:
-            source: Files of the checkpoint.
             vectors: The vector of each file that is live after the commits, by path.
         """
         matches = source.find(self.added)

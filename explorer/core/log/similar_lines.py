@@ -114,7 +114,7 @@ class SimilarLines:
         others = np.flatnonzero(unmatched)
         return SortedText(matched, others, [marks.line(row) for row in others.tolist()], marks.ends)
 
-    def _similar(self, marks: _Marks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
+    def _similar(self, marks: _LineMarks, rows: Int64s, key: tuple[int, int]) -> list[SimilarActions]:
         """Return the actions of lines of one kind with the same number of double quotes."""
         matched, shapes = list[SimilarActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():
@@ -134,7 +134,7 @@ class SimilarLines:
                 rows = _others(rows, actions.places)
         return [actions for actions in matched if len(actions.places)]
 
-    def _marks(self, text: Bytes, length: int) -> _Marks | None:
+    def _marks(self, text: Bytes, length: int) -> _LineMarks | None:
         """Return where lines and texts begin and end; None if there is another control character."""
         count, ended, escapes = 0, list[Int64s](), list[Int64s]()
         for start in range(0, length, _BLOCK):
@@ -163,10 +163,10 @@ class SimilarLines:
         starts = np.concatenate([[0], ends[:-1] + 1])
         with_escapes = np.zeros(len(ends), bool)
         with_escapes[np.searchsorted(ends, np.concatenate([*escapes, np.zeros(0, np.int64)]))] = True
-        return _Marks(text, words_of(text), bounds, first, breaks - first, starts, ends, with_escapes)
+        return _LineMarks(text, words_of(text), bounds, first, breaks - first, starts, ends, with_escapes)
 
 
-class _Marks(NamedTuple):
+class _LineMarks(NamedTuple):
     """A text, and its lines.
 
     Attributes:
@@ -203,7 +203,7 @@ class _Matcher:
         self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
         self._numbers = np.flatnonzero(shape.numbers)
 
-    def match(self, marks: _Marks, rows: Int64s) -> SimilarActions:
+    def match(self, marks: _LineMarks, rows: Int64s) -> SimilarActions:
         """Return the actions of the lines that have the shape, of some with the same number of double quotes."""
         shape, starts = self._shape, self._starts(marks, rows)
         begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
@@ -234,7 +234,7 @@ class _Matcher:
                 actions = _some(actions, ~escapes.any(axis=1))
         return actions
 
-    def _starts(self, marks: _Marks, rows: Int64s) -> Int64s:
+    def _starts(self, marks: _LineMarks, rows: Int64s) -> Int64s:
         """Return where each piece, a row of the result each, begins in each line, if it has the shape.
 
         A piece after a text begins with the double quote that ends the text.
@@ -244,7 +244,7 @@ class _Matcher:
         starts[1 : len(self._ordinals) + 1] = marks.bounds[marks.first[rows] + self._ordinals] - self._offsets
         return np.maximum(starts, 0, out=starts)
 
-    def _have_pieces(self, marks: _Marks, rows: Int64s, starts: Int64s) -> Mask:
+    def _have_pieces(self, marks: _LineMarks, rows: Int64s, starts: Int64s) -> Mask:
         """Return which lines have all pieces at these positions, and end with the last one."""
         have_pieces: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
         for piece, at in zip(self._shape.pieces, starts, strict=True):

@@ -61,12 +61,7 @@ class TextShape(msgspec.Struct, frozen=True):
 
 
 def misshapen(lines: Sequence[bytes], index: int) -> TextShape | None:
-    """Return why a line is not one JSON document; None if its text has no shape that explains it.
-
-    Args:
-        lines: The lines of the commit, or of a part of it.
-        index: The line that failed.
-    """
+    """Return why a line is not one JSON document; None if its text has no shape that explains it."""
     line = lines[index]
     encoded = _encoded(line)
     if encoded is not None:

@@ -29,9 +29,6 @@ class VersionFiles(Mapping[int, LogPath]):
 
     Args:
         versions: Their versions, ascending.
-        objects: The files as listed.
-        kind: Their kind.
-        paths: The files, where they are in memory.
 
     Attributes:
         versions: As given.

@@ -18,15 +18,11 @@ import msgspec
 from explorer.core.errors import RequestError, TableError, UnsupportedFeature
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.log_path import LOG_FOLDER, SIDECAR_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
-from explorer.core.log.log_segment import Checkpoint, LogListing, arrange_log
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, arrange_log
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_features import CATALOG_FEATURES, active_features
-from explorer.core.protocol.table_properties.registry import (
-    CHECKPOINT_PROTECTION,
-    EXPIRED_LOG_CLEANUP,
-    LOG_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION, EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 from explorer.core.versions.retention.expiry import file_times
 
@@ -92,7 +88,6 @@ def plan_cleanup(
 
     Args:
         store: The table's store; its log is listed again.
-        state: The state of the newest version, whose properties hold.
         now: The present, with a zone.
         older_than: How old the log must be to go: a time, used unchanged, or a duration, counted as the
             table's own retention is: to the last midnight, UTC. None for ``delta.logRetentionDuration``, with which
@@ -121,8 +116,8 @@ def plan_cleanup(
             f"Versions before {protected} are protected ({CHECKPOINT_PROTECTION}): they go all at once or not at all, "
             f"and the newest checkpoint that is old enough is that of version {base.version}."
         )
-    gone = [path for path in (*paths, *_staged(store)) if _goes(path, base.version)]
-    ordered = sorted(gone, key=lambda path: (_ORDER.index(path.kind), path.version, path.name))
+    deletable = [path for path in (*paths, *_staged(store)) if _goes(path, base.version)]
+    ordered = sorted(deletable, key=lambda path: (_ORDER.index(path.kind), path.version, path.name))
     sidecars, reason = _sidecars(store, listing, base.version, now)
     return CleanupPlan(
         cutoff,
@@ -135,7 +130,7 @@ def plan_cleanup(
 
 
 def clean_log(store: LogStore, plan: CleanupPlan) -> int:
-    """Delete what a plan lists, in its order, and return how many files went; files that are already gone do not count.
+    """Delete the files of a plan, in its order, and return how many were deleted; missing files do not count.
 
     Raises:
         StorageError: The store failed; the log that is left can be read as planned.
@@ -202,20 +197,20 @@ def _staged(store: LogStore) -> list[LogPath]:
 
 
 def _parsed(store: LogStore, folder: str) -> list[LogPath]:
-    found = store.list_from(folder)
-    names = (parse_log_name(item.path.rpartition("/")[2], item.size, item.modified) for item in found)
+    listed = store.list_from(folder)
+    names = (parse_log_name(item.path.rpartition("/")[2], item.size, item.modified) for item in listed)
     # A staged commit's name counts only in the folder of staged commits.
     return [path for path in names if path is not None and path.path.rpartition("/")[0] == folder]
 
 
-def _cut_off_checkpoint(store: LogStore, listing: LogListing, cutoff: int) -> Checkpoint | None:
-    """The newest checkpoint, of those that can be read, not newer than the newest commit that is old enough."""
+def _cut_off_checkpoint(store: LogStore, listing: LogListing, cutoff: int) -> CompleteCheckpoint | None:
+    """Return the newest checkpoint, of those that can be read, not newer than the newest commit that is old enough."""
     old = [version for version, time in file_times(listing).items() if time <= cutoff]
     candidates = [checkpoint for checkpoint in listing.checkpoints if old and checkpoint.version <= old[-1]]
-    return next((found for found in reversed(candidates) if _readable(store, found)), None)
+    return next((each for each in reversed(candidates) if _readable(store, each)), None)
 
 
-def _readable(store: LogStore, checkpoint: Checkpoint) -> bool:
+def _readable(store: LogStore, checkpoint: CompleteCheckpoint) -> bool:
     try:
         reader = CheckpointReader(store, checkpoint)
         reader.state()
@@ -226,26 +221,26 @@ def _readable(store: LogStore, checkpoint: Checkpoint) -> bool:
 
 
 def _goes(path: LogPath, base: int) -> bool:
-    """Whether a file is about versions before the checkpoint that the log will begin with (CLEANUP-003)."""
+    """Return whether a file is about versions before the checkpoint that the log will begin with (CLEANUP-003)."""
     if path.kind in {LogFileKind.COMPACTION, LogFileKind.STAGED_COMMIT}:
         return path.version <= base
     return path.version < base
 
 
 def _sidecars(store: LogStore, listing: LogListing, base: int, now: datetime) -> tuple[Sequence[CleanupFile], str]:
-    """Sidecars that no remaining checkpoint names and that are older than a day (CLEANUP-004)."""
+    """Return the sidecars that no remaining checkpoint names and that are older than a day (CLEANUP-004)."""
     stays = _midnight(_ms(now)) - _DAY
-    old = [found for found in store.list_from(SIDECAR_FOLDER) if found.modified < stays]
+    old = [stored for stored in store.list_from(SIDECAR_FOLDER) if stored.modified < stays]
     if not old:
         return (), ""
     try:
-        named = _named(store, (found for found in listing.checkpoints if found.version >= base))
+        named = _named(store, (each for each in listing.checkpoints if each.version >= base))
     except TableError as error:
         return (), f"Sidecars stay, since a checkpoint cannot be read: {error}"
-    gone = [found for found in old if found.path.rpartition("/")[2] not in named]
-    return [CleanupFile(found.path, found.size, "sidecar", None) for found in gone], ""
+    unnamed = [file for file in old if file.path.rpartition("/")[2] not in named]
+    return [CleanupFile(file.path, file.size, "sidecar", None) for file in unnamed], ""
 
 
-def _named(store: LogStore, checkpoints: Iterable[Checkpoint]) -> set[str]:
-    """File names of the sidecars of checkpoints, wherever the checkpoints say that they are."""
-    return {key.rpartition("/")[2] for found in checkpoints for key in CheckpointReader(store, found).sidecar_keys()}
+def _named(store: LogStore, checkpoints: Iterable[CompleteCheckpoint]) -> set[str]:
+    """Return the file names of the sidecars of checkpoints, in any folder."""
+    return {key.rpartition("/")[2] for each in checkpoints for key in CheckpointReader(store, each).sidecar_keys()}

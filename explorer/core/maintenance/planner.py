@@ -16,15 +16,14 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
 from explorer.core.log.log_path import checkpoint_name, compaction_name, replaced_name
-from explorer.core.log.log_segment import Checkpoint as LogCheckpoint
+from explorer.core.log.log_segment import CompleteCheckpoint as LogCheckpoint
 from explorer.core.log.log_segment import LogListing, list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
-from explorer.core.maintenance.findings import Findings
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
-from explorer.core.maintenance.vacuum import delete_unused, plan_vacuum
+from explorer.core.maintenance.vacuum import PlannedMaintenance, delete_unused, plan_vacuum
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
@@ -54,12 +53,6 @@ def plan_maintenance(
 ) -> MaintenancePlan:
     """Plan an intent that writes no commit: the files, the guards, the consequences.
 
-    Args:
-        log: The table's log.
-        intent: What is asked for.
-        context: The clock.
-        accept: Names of guards that may stay unknown.
-
     Raises:
         InvalidIntent: The intent makes no sense on this table.
         VersionNotFound: A commit to be compacted is not in the log.
@@ -70,22 +63,22 @@ def plan_maintenance(
     state, listing = snapshot.state, list_log(log.store)
     match intent:
         case Checkpoint():
-            found = _checkpoint(snapshot.version, state, listing, _wrong_checkpoint(log.store, listing))
+            planned = _checkpoint(snapshot.version, state, listing, _wrong_checkpoint(log.store, listing))
         case CompactLog() as compaction:
-            found = _compaction(compaction, state, listing)
+            planned = _compaction(compaction, state, listing)
         case CleanLog() as cleaning:
-            found = _cleaning(plan_cleanup(log.store, state, _now(context), older_than(cleaning.older_than)), state)
+            planned = _cleaning(plan_cleanup(log.store, state, _now(context), older_than(cleaning.older_than)), state)
         case Vacuum() as vacuum:
-            found = plan_vacuum(log, _now(context), older_than(vacuum.older_than))
+            planned = plan_vacuum(log, _now(context), older_than(vacuum.older_than))
         case _:
             assert_never(intent)
     return MaintenancePlan(
         table=log.location,
         read_version=snapshot.version,
         intent=intent,
-        guards=found.guards,
-        files=found.files,
-        consequences=found.consequences,
+        guards=planned.guards,
+        files=planned.files,
+        consequences=planned.consequences,
         accepted=tuple(accept),
     )
 
@@ -107,8 +100,8 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
         case Checkpoint():
             files = _write_checkpoint(log, plan, context)
         case CompactLog(from_=first, to=last):
-            found = write_compaction(log.store, list_log(log.store), first, last)
-            files = () if found is None else (MaintenanceFile(found, "write", log.store.head(found).size),)
+            compacted = write_compaction(log.store, list_log(log.store), first, last)
+            files = () if compacted is None else (MaintenanceFile(compacted, "write", log.store.head(compacted).size),)
         case CleanLog() as cleaning:
             files = _clean(log, plan, _now(context), older_than(cleaning.older_than))
         case Vacuum():
@@ -131,7 +124,7 @@ class _WrongCheckpoint(msgspec.Struct, frozen=True):
 
 
 def _wrong_checkpoint(store: LogStore, listing: LogListing) -> _WrongCheckpoint | None:
-    """The newest checkpoint, where the log without it shows that it is wrong."""
+    """Return the newest checkpoint, where the log without it shows that it is wrong."""
     if not listing.checkpoints:
         return None
     newest = listing.checkpoints[-1]
@@ -139,11 +132,11 @@ def _wrong_checkpoint(store: LogStore, listing: LogListing) -> _WrongCheckpoint 
     return _WrongCheckpoint(newest, faults) if faults else None
 
 
-def _repair(wrong: _WrongCheckpoint, state: TableState) -> Findings:
+def _repair(wrong: _WrongCheckpoint, state: TableState) -> PlannedMaintenance:
     version, parts = wrong.checkpoint.version, wrong.checkpoint.parts
     guards = [_writable(state, version)]
     if guards[0].status != "pass":
-        return Findings(tuple(guards))
+        return PlannedMaintenance(tuple(guards))
     detail = f"The checkpoint of version {version} does not hold what the commits give: {wrong.faults[0]}"
     guards.append(GuardResult("checkpoint-agrees", "warn", {"file": parts[0].path, "detail": detail}))
     written = _checkpoint_path(version, state)
@@ -152,15 +145,17 @@ def _repair(wrong: _WrongCheckpoint, state: TableState) -> Findings:
         MaintenanceFile(written, "write"),
         *(MaintenanceFile(part.path, "delete", part.size) for part in parts if part.path != written),
     )
-    undo = f"The wrong checkpoint stays beside it as {replaced_name(parts[0].name)}, which no reader looks at."
+    undo = f"The wrong checkpoint stays as {replaced_name(parts[0].name)}, which no reader reads."
     effect = f"Versions from {version} on are read as the commits state them."
-    return Findings(tuple(guards), files, Consequences(time_travel=effect, undo=undo))
+    return PlannedMaintenance(tuple(guards), files, Consequences(time_travel=effect, undo=undo))
 
 
-def _checkpoint(version: int, state: TableState, listing: LogListing, wrong: _WrongCheckpoint | None) -> Findings:
+def _checkpoint(
+    version: int, state: TableState, listing: LogListing, wrong: _WrongCheckpoint | None
+) -> PlannedMaintenance:
     if wrong is not None:
         return _repair(wrong, state)
-    there = next((found for found in listing.checkpoints if found.version == version), None)
+    there = next((checkpoint for checkpoint in listing.checkpoints if checkpoint.version == version), None)
     guards = [_writable(state, version)]
     files: tuple[MaintenanceFile, ...] = ()
     if there is not None:
@@ -168,8 +163,8 @@ def _checkpoint(version: int, state: TableState, listing: LogListing, wrong: _Wr
         guards.append(GuardResult("something-to-do", "warn", {"file": there.parts[0].path, "detail": detail}))
     elif guards[0].status == "pass":
         files = (MaintenanceFile(_checkpoint_path(version, state), "write"),)
-    said = "It repeats what the log says and can stay."
-    return Findings(tuple(guards), files, Consequences(undo=said))
+    undo = "It repeats what the log says and can stay."
+    return PlannedMaintenance(tuple(guards), files, Consequences(undo=undo))
 
 
 def _checkpoint_path(version: int, state: TableState) -> str:
@@ -195,7 +190,7 @@ def _writable(state: TableState, version: int) -> GuardResult:
     return GuardResult("protocol-allows-writer", "pass", {"detail": "This program knows every feature of the table."})
 
 
-def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> Findings:
+def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> PlannedMaintenance:
     first, last = intent.from_, intent.to
     if not 0 <= first < last:
         raise InvalidIntent(f"A compaction goes from a version to a later one; {first} to {last} does not.", field="to")
@@ -212,15 +207,15 @@ def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> F
     guards = [_writable(state, listing.latest)]
     path = compaction_name(first, last)
     files: tuple[MaintenanceFile, ...] = (MaintenanceFile(path, "write"),)
-    if any(found.version == first and found.last_version == last for found in listing.compactions):
+    if any(compaction.version == first and compaction.last_version == last for compaction in listing.compactions):
         detail = f"Versions {first} to {last} are already compacted; nothing will be written."
         guards.append(GuardResult("something-to-do", "warn", {"file": path, "detail": detail}))
         files = ()
-    said = "It repeats what the commits say and can stay."
-    return Findings(tuple(guards), files, Consequences(undo=said))
+    undo = "It repeats what the commits say and can stay."
+    return PlannedMaintenance(tuple(guards), files, Consequences(undo=undo))
 
 
-def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
+def _cleaning(cleanup: CleanupPlan, state: TableState) -> PlannedMaintenance:
     # An unknown feature may forbid a clean-up, as checkpointProtection does.
     guards = [protocol_guard([state.protocol]), _retention(cleanup, state), _time_travel(cleanup)]
     if not cleanup.files:
@@ -235,7 +230,7 @@ def _cleaning(cleanup: CleanupPlan, state: TableState) -> Findings:
         undo="Only a backup can bring deleted log files back." if cleanup.files else "Nothing is done.",
     )
     files = tuple(MaintenanceFile(file.path, "delete", file.size) for file in cleanup.files)
-    return Findings(tuple(guards), files, consequences)
+    return PlannedMaintenance(tuple(guards), files, consequences)
 
 
 def _retention(cleanup: CleanupPlan, state: TableState) -> GuardResult:
@@ -266,7 +261,7 @@ def _time_travel(cleanup: CleanupPlan) -> GuardResult:
         )
     first, last = cleanup.lost
     evidence = {"firstVersion": first, "lastVersion": last, "detail": f"{_versions(first, last)} will be lost."}
-    return GuardResult("time-travel", "warn", evidence, "Ask who still reads these versions, or keep a copy.")
+    return GuardResult("time-travel", "warn", evidence, "Check who still reads these versions, or keep a copy.")
 
 
 def _versions(first: int, last: int) -> str:
@@ -274,16 +269,16 @@ def _versions(first: int, last: int) -> str:
 
 
 def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) -> tuple[MaintenanceFile, ...]:
-    kept: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     wrong = _wrong_checkpoint(log.store, list_log(log.store))
     if wrong is None:
         written = new_checkpoint(log.store, plan.read_version, context)
     else:
         written = repaired_checkpoint(log.store, wrong.checkpoint, context)
-        kept = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
+        copies = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
     if written.hint is None:
         return ()
-    paths = (*kept, *written.sidecars, written.path)
+    paths = (*copies, *written.sidecars, written.path)
     return tuple(MaintenanceFile(path, "write", log.store.head(path).size) for path in paths)
 
 

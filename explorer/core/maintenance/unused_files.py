@@ -3,9 +3,9 @@
 Protocol sections: VACUUM, Action Reconciliation (tombstones), Deletion Vectors. Invariants: a file goes only if nothing
 live names it, no tombstone within the retention does, and it is itself older than that (VACUUM-001); a file of deletion
 vectors stays while one vector in it is needed (VACUUM-002); hidden names stay, change files, folders of partition
-columns and Hadoop's checksums of deleted files excepted (VACUUM-003). In doubt a file stays: every spelling of a needed
-path counts, an absolute one keeps all files of its name, and files in the folder of another table belong to that
-table.
+columns and Hadoop's checksums of deleted files excepted (VACUUM-003). If it is unclear, a file stays: every spelling of
+a needed path counts, an absolute one keeps all files of its name, and files in the folder of another table belong to
+that table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from explorer.core.versions.retention.expiry import FOREVER, is_hidden
 
 __all__ = [
     "UNNAMED",
-    "NeededFiles",
+    "ReferencedFiles",
     "UnusedFiles",
     "exempt",
     "needed_files",
@@ -64,7 +64,7 @@ _OTHER_LOG: Final = "/_delta_log/"
 _T = TypeVar("_T", pa.Array, pa.RecordBatch)
 
 
-class NeededFiles:
+class ReferencedFiles:
     """The files that something names, and until when, in columns, so that there may be many."""
 
     def __init__(self) -> None:
@@ -76,7 +76,6 @@ class NeededFiles:
         """Add decoded locations.
 
         Args:
-            places: The locations.
             until: Until when each was needed, ms since the epoch; None if all are needed now.
         """
         import pyarrow.compute as pc
@@ -84,8 +83,8 @@ class NeededFiles:
         times = np.full(len(places), FOREVER) if until is None else until
         self._keys.append((places, times))
         odd = pc.match_substring_regex(places, _ODD)
-        if len(found := places.filter(odd)):
-            self._names.append((_names(found), times[flags(odd)]))
+        if len(odd_places := places.filter(odd)):
+            self._names.append((_names(odd_places), times[flags(odd)]))
 
     def add_vectors(self, kinds: pa.StringArray, places: pa.StringArray, until: Int64s | None = None) -> None:
         """Add the files of deletion vectors: storage type and pathOrInlineDv, null where there is none.
@@ -95,23 +94,23 @@ class NeededFiles:
             UnsupportedFeature: A storage type is not known.
         """
         known = validity(kinds)
-        kept = mask(known)
-        pairs = zip(kinds.filter(kept).to_pylist(), places.filter(kept).to_pylist(), strict=True)
+        with_vector = mask(known)
+        pairs = zip(kinds.filter(with_vector).to_pylist(), places.filter(with_vector).to_pylist(), strict=True)
         times = np.full(int(known.sum()), FOREVER) if until is None else until[known]
         latest: dict[tuple[str, str], int] = {}
         for pair, time in zip(pairs, times.tolist(), strict=True):
             latest[pair] = max(time, latest.get(pair, time))
-        found = {location(DeletionVectorId(*pair)): time for pair, time in latest.items()}
-        named = [(place, time) for place, time in found.items() if place is not None]
+        latest_by_file = {location(DeletionVectorId(*pair)): time for pair, time in latest.items()}
+        named = [(place, time) for place, time in latest_by_file.items() if place is not None]
         self.add(strings([place for place, _ in named]), np.array([time for _, time in named], np.int64))
 
     def add_lines(self, lines: Iterable[AddLine | RemoveLine], until: Sequence[int] | None = None) -> None:
         """Add what file actions of commits name."""
-        found = list(lines)
-        times = np.full(len(found), FOREVER) if until is None else np.array(until, np.int64)
-        self.add(strings([canonical_key(line.path) for line in found]), times)
-        self.add(strings([line.path for line in found]), times)
-        vectors = [line.deletion_vector for line in found]
+        actions = list(lines)
+        times = np.full(len(actions), FOREVER) if until is None else np.array(until, np.int64)
+        self.add(strings([canonical_key(line.path) for line in actions]), times)
+        self.add(strings([line.path for line in actions]), times)
+        vectors = [line.deletion_vector for line in actions]
         kinds = strings([None if each is None else each.storage_type for each in vectors])
         places = strings([None if each is None else each.path_or_inline_dv for each in vectors])
         self.add_vectors(kinds, places, times)
@@ -127,7 +126,7 @@ class NeededFiles:
             self.add_vectors(kinds, places, times)
 
     def unlisted(self, keys: pa.StringArray) -> tuple[int, list[str]]:
-        """How many live data files are under the root, and which of them are not in the store."""
+        """Return how many live data files are under the root, and which of them are not in the store."""
         import pyarrow.compute as pc
 
         inside = [places.filter(pc.invert(pc.match_substring_regex(places, _ODD))) for places in self._live]
@@ -135,18 +134,18 @@ class NeededFiles:
         return sum(map(len, inside)), [place for places in lacking for place in places]
 
     def holds(self, keys: pa.StringArray) -> Mask:
-        """The keys under the root that something may name."""
-        found: Mask = self.until(keys) != UNNAMED
-        return found
+        """Return the keys under the root that something may name."""
+        held: Mask = self.until(keys) != UNNAMED
+        return held
 
     def until(self, keys: pa.StringArray) -> Int64s:
-        """Until when something that may name each key needed it, ms since the epoch; `FOREVER`, or `UNNAMED`."""
-        found = _latest(self._keys, keys)
-        return np.maximum(found, _latest(self._names, _names(keys))) if self._names else found
+        """Return until when each key was needed, ms since the epoch; `FOREVER`, or `UNNAMED`."""
+        latest = _latest(self._keys, keys)
+        return np.maximum(latest, _latest(self._names, _names(keys))) if self._names else latest
 
 
 def _timed(chunks: Iterable[_T], until: Int64s | None) -> Iterator[tuple[_T, Int64s | None]]:
-    """Each of some chunks of rows, and its part of the times, of which there is one a row or none."""
+    """Return each of some chunks of rows, and its part of the times, of which there is one a row or none."""
     start = 0
     for chunk in chunks:
         yield chunk, None if until is None else until[start : start + len(chunk)]
@@ -154,23 +153,23 @@ def _timed(chunks: Iterable[_T], until: Int64s | None) -> Iterator[tuple[_T, Int
 
 
 def _latest(named: Sequence[tuple[pa.StringArray, Int64s]], keys: pa.StringArray) -> Int64s:
-    """For each key the latest time among the places that equal it."""
+    """Return for each key the latest time among the locations that equal it."""
     import pyarrow.compute as pc
 
-    found = np.full(len(keys), UNNAMED)
+    latest_by_key = np.full(len(keys), UNNAMED)
     for places, times in named:
         indexes = pc.index_in(keys, value_set=places)
         rows, there = numbers(indexes)
         if (times == times[:1]).all():
-            found[there] = np.maximum(found[there], times[rows[there]])
+            latest_by_key[there] = np.maximum(latest_by_key[there], times[rows[there]])
             continue
         # A place may be there several times, with different times.
         distinct = places.dictionary_encode()
         latest = np.full(len(distinct.dictionary), UNNAMED)
         np.maximum.at(latest, numbers(distinct.indices)[0], times)
         rows, there = numbers(pc.index_in(keys, value_set=distinct.dictionary))
-        found[there] = np.maximum(found[there], latest[rows[there]])
-    return found
+        latest_by_key[there] = np.maximum(latest_by_key[there], latest[rows[there]])
+    return latest_by_key
 
 
 class UnusedFiles(msgspec.Struct, frozen=True):
@@ -185,11 +184,10 @@ class UnusedFiles(msgspec.Struct, frozen=True):
     other_tables: tuple[str, ...] = ()
 
 
-def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tuple[Commit, int]]) -> NeededFiles:
+def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tuple[Commit, int]]) -> ReferencedFiles:
     """Gather the files that are live, or were, and until when.
 
     Args:
-        carried: The newest version with its tombstones.
         life: All recorded instances: a checkpoint drops the tombstones that the table's own retention lets expire.
         changes: Commits, for their change files, each with the time of its file (ms since the epoch).
 
@@ -197,7 +195,7 @@ def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tup
         TableError: The log is broken.
         UnsupportedFeature: A deletion vector is stored in a way that is not known.
     """
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add_columns(carried.files.select(_COLUMNS), live=True)
     removed = np.flatnonzero(life.removed != NEVER)
     needed.add_columns(life.take(removed, _COLUMNS), life.deletion_times[removed])
@@ -212,16 +210,20 @@ def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tup
 
 
 def unused_files(
-    listing: pa.Table, needed: NeededFiles, cutoff: int, partition_columns: Sequence[str] = (), *, iceberg: bool = False
+    listing: pa.Table,
+    needed: ReferencedFiles,
+    cutoff: int,
+    partition_columns: Sequence[str] = (),
+    *,
+    iceberg: bool = False,
 ) -> UnusedFiles:
     """Find the files that may go.
 
     Args:
         listing: What is stored (`explorer.core.protocol.log_store.LogStore.list_files`).
-        needed: The files that something names.
         cutoff: ms since the epoch; only files that are older, and were not needed then or later, go.
         partition_columns: Logical and physical names of the partition columns: folders may have either.
-        iceberg: Folders ``metadata`` belong to Iceberg, whose metadata the table keeps beside its own log.
+        iceberg: Folders ``metadata`` belong to Iceberg, whose metadata the table has next to its own log.
     """
     import pyarrow.compute as pc
 
@@ -230,44 +232,44 @@ def unused_files(
     old = listing.filter(mask(times < cutoff))
     keys = one_column(old, "path")
     named = needed.until(keys) >= cutoff
-    kept = named | exempt(keys, others, partition_columns, iceberg=iceberg)
-    found = old.filter(mask(~kept | (_shadows(keys, keys.filter(mask(~kept))) & ~named)))
-    return UnusedFiles(found.take(pc.sort_indices(one_column(found, "path"))), others)
+    staying = named | exempt(keys, others, partition_columns, iceberg=iceberg)
+    unused = old.filter(mask(~staying | (_shadows(keys, keys.filter(mask(~staying))) & ~named)))
+    return UnusedFiles(unused.take(pc.sort_indices(one_column(unused, "path"))), others)
 
 
 def exempt(
     keys: pa.StringArray, others: Sequence[str], partition_columns: Sequence[str], *, iceberg: bool = False
 ) -> Mask:
-    """The files that stay whoever needs them: hidden ones, those of `other_tables`, and Iceberg's metadata."""
+    """Return the files that always stay: hidden ones, those of `other_tables`, and Iceberg's metadata."""
     import pyarrow.compute as pc
 
-    kept = _hidden(keys, partition_columns)
+    staying = _hidden(keys, partition_columns)
     for folder in others:
-        kept |= flags(pc.starts_with(keys, f"{folder}/"))
+        staying |= flags(pc.starts_with(keys, f"{folder}/"))
     if iceberg:
-        kept |= flags(pc.match_substring_regex(keys, "(^|/)metadata/"))
-    return kept
+        staying |= flags(pc.match_substring_regex(keys, "(^|/)metadata/"))
+    return staying
 
 
 def one_column(table: pa.Table, name: str) -> Any:
-    """A column in one piece."""
+    """Return a column in one piece."""
     column = table.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _names(places: pa.StringArray) -> pa.StringArray:
-    """The last part of each location."""
+    """Return the last part of each location."""
     import pyarrow.compute as pc
 
     return pc.replace_substring_regex(places, "(?s)^.*/", "")
 
 
 def _in_range(time: int) -> int:
-    """The time, or the nearest that a column holds: a writer may state any number."""
+    """Return the time, or the nearest that a column holds: a writer may state any number."""
     return min(max(time, UNNAMED + 1), FOREVER - 1)
 
 
-def _add_tombstones(needed: NeededFiles, chunk: pa.StructArray) -> None:
+def _add_tombstones(needed: ReferencedFiles, chunk: pa.StructArray) -> None:
     """Add the tombstones of a checkpoint."""
     members = dict(zip([field.name for field in chunk.type], chunk.flatten(), strict=True))
     stated = members.get("deletionTimestamp")
@@ -285,24 +287,24 @@ def _add_tombstones(needed: NeededFiles, chunk: pa.StructArray) -> None:
 def _hidden(keys: pa.StringArray, partition_columns: Sequence[str]) -> Mask:
     import pyarrow.compute as pc
 
-    found: Mask = flags(pc.match_substring_regex(keys, _HIDDEN))
-    rows = np.flatnonzero(found)
+    hidden: Mask = flags(pc.match_substring_regex(keys, _HIDDEN))
+    rows = np.flatnonzero(hidden)
     names = keys.take(int64s(rows.tolist())).to_pylist()
-    found[rows] = [is_hidden(name, partition_columns) for name in names]
-    return found
+    hidden[rows] = [is_hidden(name, partition_columns) for name in names]
+    return hidden
 
 
-def _shadows(keys: pa.StringArray, gone: pa.StringArray) -> Mask:
-    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk beside deleted files: nothing else uses them."""
+def _shadows(keys: pa.StringArray, deleted: pa.StringArray) -> Mask:
+    """Return Hadoop's checksums ``.NAME.crc`` of deleted files on a local disk: nothing else uses them."""
     import pyarrow.compute as pc
 
-    shadows = pc.replace_substring_regex(gone, r"([^/]+)\z", r".\1.crc")
-    found: Mask = flags(pc.is_in(keys, value_set=shadows))
-    return found
+    shadows = pc.replace_substring_regex(deleted, r"([^/]+)\z", r".\1.crc")
+    checksums: Mask = flags(pc.is_in(keys, value_set=shadows))
+    return checksums
 
 
 def shadowed(keys: pa.StringArray) -> tuple[Int64s, Int64s]:
-    """The checksums ``.NAME.crc`` that Hadoop keeps on a local disk: their places, and those of their files."""
+    """Return the checksums ``.NAME.crc`` that Hadoop keeps on a local disk: their places, and those of their files."""
     import pyarrow.compute as pc
 
     shadows = pc.replace_substring_regex(keys, r"([^/]+)\z", r".\1.crc")
@@ -312,7 +314,7 @@ def shadowed(keys: pa.StringArray) -> tuple[Int64s, Int64s]:
 
 
 def other_tables(keys: pa.StringArray) -> tuple[str, ...]:
-    """Folders below the root that have a log of their own; those inside hidden ones go with these."""
+    """Return folders below the root that have a log of their own; those inside hidden ones go with these."""
     import pyarrow.compute as pc
 
     logs = keys.filter(pc.match_substring(keys, _OTHER_LOG)).to_pylist()

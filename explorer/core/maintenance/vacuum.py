@@ -4,7 +4,7 @@ Protocol section: VACUUM. Invariants: the table's protocol must allow this write
 (VACUUM-004); no commit records it, so it follows the retention that the table itself states; what is deleted was
 listed in the plan, passes a second check, and was not named by a later commit. Folders stay: object
 stores have none, and a writer may be about to put a file into an empty one. (The reference writes two commits around
-a VACUUM, which hold only provenance; no rule asks for them.)
+a VACUUM, which hold only provenance; no rule requires them.)
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
-from explorer.core.maintenance.findings import Findings
-from explorer.core.maintenance.unused_files import NeededFiles, UnusedFiles, needed_files, one_column, unused_files
+from explorer.core.maintenance.unused_files import ReferencedFiles, UnusedFiles, needed_files, one_column, unused_files
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.counted import all_of, counted
@@ -35,7 +35,16 @@ from explorer.core.versions.retention.expiry import retention_terms
 from explorer.core.versions.retention.missing_files import absent
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["delete_unused", "plan_vacuum"]
+__all__ = ["PlannedMaintenance", "delete_unused", "plan_vacuum"]
+
+
+class PlannedMaintenance(msgspec.Struct, frozen=True):
+    """The part of a plan that the table decides."""
+
+    guards: tuple[GuardResult, ...]
+    files: tuple[MaintenanceFile, ...] = ()
+    consequences: Consequences = Consequences()
+
 
 _BATCH: Final = 1_000
 _MOST_NAMED: Final = 10
@@ -44,11 +53,10 @@ _SHORTEST: Final = 3_600_000
 _NOTHING: Final = VacuumEffects((), (), ())
 
 
-def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) -> Findings:
+def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) -> PlannedMaintenance:
     """Find the data files that nothing needs.
 
     Args:
-        log: The table's log.
         now: The present, with a zone.
         age: How long files must have been unused, or since when; None for the table's own retention.
 
@@ -60,7 +68,7 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
     allowed = (protocol_guard([snapshot.protocol]), catalog_guard([snapshot.protocol]))
     guards = [guard for guard in allowed if guard is not None]
     if any(guard.status == "fail" for guard in guards):
-        return Findings(tuple(guards), consequences=Consequences(undo="Nothing is done."))
+        return PlannedMaintenance(tuple(guards), consequences=Consequences(undo="Nothing is done."))
     history = log.history_record()
     terms = retention_terms(history)
     present = milliseconds(now)
@@ -68,11 +76,11 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
     listing = log.store.list_files()
     needed = _needed(log, history, cutoff)
     iceberg = ENABLED_FORMATS.is_set(snapshot.metadata.configuration)
-    found = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
-    effects = _effects(log, history, listing, found) if found.files.num_rows else _NOTHING
-    guards += [_retention(snapshot, cutoff, own, present), _live_files(log, needed, listing), *_others(found)]
-    guards += [_time_travel(effects)] if found.files.num_rows else [_nothing_to_do(cutoff)]
-    return Findings(tuple(guards), _files(found, effects), _consequences(effects))
+    unused = unused_files(listing, needed, cutoff, terms.partition_columns, iceberg=iceberg)
+    effects = _effects(log, history, listing, unused) if unused.files.num_rows else _NOTHING
+    guards += [_retention(snapshot, cutoff, own, present), _live_files(log, needed, listing), *_others(unused)]
+    guards += [_time_travel(effects)] if unused.files.num_rows else [_nothing_to_do(cutoff)]
+    return PlannedMaintenance(tuple(guards), _files(unused, effects), _consequences(effects))
 
 
 def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan) -> tuple[MaintenanceFile, ...]:
@@ -82,15 +90,15 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
         StorageError: The store failed. Everything deleted so far was listed, and nothing needs it.
     """
     planned = {file.path for file in plan.files}
-    left = [file for file in current.files if file.path in planned]
+    remaining = [file for file in current.files if file.path in planned]
     seen = current.read_version
     deleted: list[MaintenanceFile] = []
     recorded_in = _change_files(log)
-    while left:
+    while remaining:
         log.refresh()
-        left = _not_named(log, left, seen)
+        remaining = _not_named(log, remaining, seen)
         seen = log.latest_version()
-        batch, left = left[:_BATCH], left[_BATCH:]
+        batch, remaining = remaining[:_BATCH], remaining[_BATCH:]
         log.store.delete_many([file.path for file in batch])
         deleted += batch
         paths = [file.path for file in batch]
@@ -99,17 +107,17 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
 
 
 def _change_files(log: DeltaLog) -> dict[str, int]:
-    """The files of recorded changes, and the version of each."""
+    """Return the files of recorded changes, and the version of each."""
     commits = read_commits(log.store, _with_changes(log, log.history_record()))
     return {canonical_key(file.path): commit.version for commit in commits for file in commit.change_files()}
 
 
 def _not_named(log: DeltaLog, files: list[MaintenanceFile], seen: int) -> list[MaintenanceFile]:
-    """The files that no commit after a version names."""
+    """Return the files that no commit after a version names."""
     newer = log.latest_version()
     if newer == seen:
         return files
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     for commit in log.commits(seen + 1, newer):
         needed.add_lines(line.add for line in commit.lines if line.add is not None)
     named = needed.holds(strings([file.path for file in files])).tolist()
@@ -122,41 +130,41 @@ def _cutoff(age: datetime | timedelta | None, now: int, own: int) -> int:
     return now - (own if age is None else span_milliseconds(age))
 
 
-def _needed(log: DeltaLog, history: History, cutoff: int) -> NeededFiles:
+def _needed(log: DeltaLog, history: History, cutoff: int) -> ReferencedFiles:
     carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))
     recent = [path for path in _with_changes(log, history) if path.modified >= cutoff]
     return needed_files(carried, history.lifetimes, _read(log, recent))
 
 
 def _with_changes(log: DeltaLog, history: History) -> list[LogPath]:
-    """The commits that recorded changes, as far as they are in the log."""
+    """Return the commits that recorded changes, as far as they are in the log."""
     commits = log.listing.commits
     return [commits[each.version] for each in history.commits if each.change_files and each.version in commits]
 
 
 def _read(log: DeltaLog, paths: list[LogPath]) -> list[tuple[Commit, int]]:
-    """Commits, each with the time of its file."""
+    """Read commits, each with the time of its file."""
     return [(commit, path.modified) for commit, path in zip(read_commits(log.store, paths), paths, strict=True)]
 
 
-def _effects(log: DeltaLog, history: History, listing: pa.Table, found: UnusedFiles) -> VacuumEffects:
+def _effects(log: DeltaLog, history: History, listing: pa.Table, unused: UnusedFiles) -> VacuumEffects:
     commits = read_commits(log.store, _with_changes(log, history))
-    listed, gone = (one_column(files, "path").to_pylist() for files in (listing, found.files))
-    return vacuum_effects(decode_path(log.location), history, commits, listed, gone)
+    listed, deleted = (one_column(files, "path").to_pylist() for files in (listing, unused.files))
+    return vacuum_effects(decode_path(log.location), history, commits, listed, deleted)
 
 
-def _files(found: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:
-    columns = (one_column(found.files, name).to_pylist() for name in ("path", "size"))
+def _files(unused: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:
+    columns = (one_column(unused.files, name).to_pylist() for name in ("path", "size"))
     rows = zip(*columns, effects.reasons, strict=True)
     return tuple(MaintenanceFile(path, "delete", size, reason) for path, size, reason in rows)
 
 
 def _consequences(effects: VacuumEffects) -> Consequences:
-    lost, untold = effects.lost, effects.untold
+    lost, unreadable_changes = effects.lost, effects.unreadable_changes
     return Consequences(
         time_travel=f"{versions_in_words(lost)} can no longer be read." if lost else "No version is lost.",
-        change_feed=f"{versions_in_words(untold)} can no longer be read in the change data feed."
-        if untold
+        change_feed=f"{versions_in_words(unreadable_changes)} can no longer be read in the change data feed."
+        if unreadable_changes
         else "Nothing changes for readers of the change data feed.",
         undo="Only a backup can bring deleted files back." if effects.reasons else "Nothing is done.",
     )
@@ -184,33 +192,33 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int, now: int) -> GuardResu
     return GuardResult("retention", "pass", evidence | {"detail": detail})
 
 
-def _live_files(log: DeltaLog, needed: NeededFiles, listing: pa.Table) -> GuardResult:
-    """Whether the log describes this folder: files under names that differ from the log's would all look unused."""
+def _live_files(log: DeltaLog, needed: ReferencedFiles, listing: pa.Table) -> GuardResult:
+    """Check that the log describes this folder: files under names that differ from the log's would all seem unused."""
     live, unlisted = needed.unlisted(one_column(listing, "path"))
-    gone = sorted(absent(log.store, unlisted))
-    evidence: dict[str, object] = {"files": live, "missing": gone[:_MOST_NAMED], "numMissing": len(gone)}
-    if not gone:
+    missing = sorted(absent(log.store, unlisted))
+    evidence: dict[str, object] = {"files": live, "missing": missing[:_MOST_NAMED], "numMissing": len(missing)}
+    if not missing:
         detail = all_of(live, "live file", "exists", "exist")
         return GuardResult("live-files", "pass", evidence | {"detail": detail})
-    verb = "is" if len(gone) == 1 else "are"
-    evidence["detail"] = f"{len(gone):,} of {counted(live, 'live file')} {verb} missing, such as {gone[0]}."
+    verb = "is" if len(missing) == 1 else "are"
+    evidence["detail"] = f"{len(missing):,} of {counted(live, 'live file')} {verb} missing, such as {missing[0]}."
     remedy = (
         "First find out whether they exist under other names, or can be restored from a backup. "
         "The files listed as unused "
     )
-    if len(gone) == live:
+    if len(missing) == live:
         return GuardResult("live-files", "fail", evidence, f"{remedy}are most likely the table itself.")
     return GuardResult(
         "live-files", "unknown", evidence, f"{remedy}may be these files. If not, accept this guard by name."
     )
 
 
-def _others(found: UnusedFiles) -> list[GuardResult]:
-    if not found.other_tables:
+def _others(unused: UnusedFiles) -> list[GuardResult]:
+    if not unused.other_tables:
         return []
-    count = len(found.other_tables)
+    count = len(unused.other_tables)
     evidence = {
-        "folders": list(found.other_tables[:_MOST_NAMED]),
+        "folders": list(unused.other_tables[:_MOST_NAMED]),
         "numFolders": count,
         "detail": "1 folder inside is a table of its own; its files stay."
         if count == 1
@@ -230,7 +238,7 @@ def _time_travel(effects: VacuumEffects) -> GuardResult:
         "numVersions": len(effects.lost),
         "detail": f"{versions_in_words(effects.lost)} will be lost.",
     }
-    return GuardResult("time-travel", "warn", evidence, "Ask who still reads these versions, or keep a copy.")
+    return GuardResult("time-travel", "warn", evidence, "Check who still reads these versions, or keep a copy.")
 
 
 def _nothing_to_do(cutoff: int) -> GuardResult:

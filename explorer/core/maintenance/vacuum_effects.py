@@ -27,7 +27,7 @@ from explorer.core.versions.retention.readable_until import feed_readable_until
 __all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
 
 _SHADOW: Final = "Hadoop's checksum of a deleted file"
-_NOBODY: Final = "no action of the log names it"
+_UNNAMED: Final = "no action of the log names it"
 
 
 class VacuumEffects(msgspec.Struct, frozen=True):
@@ -36,29 +36,24 @@ class VacuumEffects(msgspec.Struct, frozen=True):
     Attributes:
         reasons: Why each of them may go, in their order.
         lost: Versions that can be read now but not afterwards, ascending.
-        untold: Versions whose changes can no longer be read afterwards, ascending.
+        unreadable_changes: Versions whose changes can no longer be read afterwards, ascending.
     """
 
     reasons: tuple[str, ...]
     lost: tuple[int, ...]
-    untold: tuple[int, ...]
+    unreadable_changes: tuple[int, ...]
 
 
 def vacuum_effects(
-    root: str, history: History, with_changes: Iterable[Commit], listed: Sequence[str], gone: Sequence[str]
+    root: str, history: History, with_changes: Iterable[Commit], listed: Sequence[str], deletable: Sequence[str]
 ) -> VacuumEffects:
     """Find out the consequences of deleting files.
 
     Args:
         root: The table's root as a decoded location.
-        history: The recorded commits.
-        with_changes: The commits among them that have change files.
-        listed: Keys of everything stored.
-        gone: Keys of what would be deleted.
-
     """
     inside = f"{root.rstrip('/')}/"
-    life, deleted, there = history.lifetimes, frozenset(gone), frozenset(listed)
+    life, deleted, there = history.lifetimes, frozenset(deletable), frozenset(listed)
     needed = data_locations(life)
     before = {place for place in needed if place not in there and not is_absolute(place)}
     after = {place for place in needed if place.removeprefix(inside) in deleted}
@@ -70,19 +65,20 @@ def vacuum_effects(
         for file in commit.change_files()
     }
     removed = _removals(life, inside)
-    reasons = tuple(_reason(key, removed, changes, deleted) for key in gone)
+    reasons = tuple(_reason(key, removed, changes, deleted) for key in deletable)
     recorded: dict[int, list[str]] = {}
     for key, version in changes.items():
         recorded.setdefault(version, []).append(key)
-    gone_before, gone_after = (
-        _feed_gone(history, files, recorded) for files in (_Files(inside, there), _Files(inside, there, deleted))
+    unreadable_before, unreadable_after = (
+        _unreadable_changes(history, files, recorded)
+        for files in (_Files(inside, there), _Files(inside, there, deleted))
     )
-    untold = np.setdiff1d(gone_after, gone_before)
-    return VacuumEffects(reasons, tuple(lost.tolist()), tuple(untold.tolist()))
+    unreadable_changes = np.setdiff1d(unreadable_after, unreadable_before)
+    return VacuumEffects(reasons, tuple(lost.tolist()), tuple(unreadable_changes.tolist()))
 
 
 def versions_in_words(versions: Sequence[int]) -> str:
-    """Versions, ascending, as in ``Versions 0 to 3, 5 and 7 to 9``."""
+    """Return ascending versions as in ``Versions 0 to 3, 5 and 7 to 9``."""
     spans: list[tuple[int, int]] = []
     for version in versions:
         if spans and spans[-1][1] == version - 1:
@@ -95,20 +91,20 @@ def versions_in_words(versions: Sequence[int]) -> str:
 
 
 def _removals(life: Lifetimes, inside: str) -> dict[str, int]:
-    """For the key of each file and each file of vectors that was removed, the last version that did so."""
+    """Return the last version that removed each file and each file of vectors, by key."""
     rows = np.flatnonzero(life.removed != NEVER)
     versions = life.removed[rows].tolist()
     paths = life.take(rows, ["path"]).column(0).to_pylist()
     files, ids = life.vector_files
     places = [location(vector) for vector in ids]
     vectors = (places[number] if number >= 0 else None for number in files[rows].tolist())
-    found: dict[str, int] = {}
+    removals: dict[str, int] = {}
     for path, vector, version in zip(paths, vectors, versions, strict=True):
         for place in (path, vector):
             if place is not None:
                 key = place.removeprefix(inside)
-                found[key] = max(version, found.get(key, version))
-    return found
+                removals[key] = max(version, removals.get(key, version))
+    return removals
 
 
 def _reason(key: str, removed: dict[str, int], changes: dict[str, int], deleted: frozenset[str]) -> str:
@@ -117,15 +113,13 @@ def _reason(key: str, removed: dict[str, int], changes: dict[str, int], deleted:
     folder, slash, name = key.rpartition("/")
     if name.endswith(".crc") and f"{folder}{slash}{name[1:-4]}" in deleted:
         return _SHADOW
-    return f"changes that version {changes[key]} recorded" if key in changes else _NOBODY
+    return f"changes that version {changes[key]} recorded" if key in changes else _UNNAMED
 
 
-def _feed_gone(history: History, files: _Files, recorded: Mapping[int, Sequence[str]]) -> Int64s:
-    """The versions whose changes cannot be read where only some files are there, ascending.
+def _unreadable_changes(history: History, files: _Files, recorded: Mapping[int, Sequence[str]]) -> Int64s:
+    """Return the versions whose changes cannot be read where only some files are there, ascending.
 
     Args:
-        history: The recorded commits and lifetimes.
-        files: Which files are there.
         recorded: The keys of the change files of each version that has some.
     """
     life = history.lifetimes
@@ -136,9 +130,9 @@ def _feed_gone(history: History, files: _Files, recorded: Mapping[int, Sequence[
 
     try:
         feed = feed_readable_until(history, never, files.instances(life), of_record)
-    except CorruptTable:  # no reader knows whether the feed is on, so nobody can read it
+    except CorruptTable:  # whether the feed is on cannot be determined, so it cannot be read
         return np.zeros(0, np.int64)
-    return feed.versions[feed.gone]
+    return feed.versions[feed.lost]
 
 
 class _Files(msgspec.Struct, frozen=True):
@@ -155,16 +149,16 @@ class _Files(msgspec.Struct, frozen=True):
     deleted: frozenset[str] = frozenset()
 
     def lacks(self, place: str) -> bool:
-        """Whether a file is not there; one outside the table counts as there."""
+        """Return whether a file is not there; one outside the table counts as there."""
         key = place.removeprefix(self.inside)
         return key in self.deleted or (key not in self.there and not is_absolute(key))
 
     def instances(self, life: Lifetimes) -> Mask:
-        """The instances that lack their data file or their file of deletion vectors."""
+        """Return the instances that lack their data file or their file of deletion vectors."""
         paths = life.take(np.arange(len(life.added)), ["path"]).column(0).to_pylist()
         files, ids = life.vector_files
         places = [location(vector) for vector in ids]
         # One place more than there are vectors, for the instances that have none.
         vectors = np.array([*(place is not None and self.lacks(place) for place in places), False])
-        found: Mask = np.fromiter(map(self.lacks, paths), bool, len(paths)) | vectors[files]
-        return found
+        lacking: Mask = np.fromiter(map(self.lacks, paths), bool, len(paths)) | vectors[files]
+        return lacking

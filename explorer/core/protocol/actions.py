@@ -30,8 +30,8 @@ __all__ = [
     "Metadata",
     "Protocol",
     "Remove",
-    "SetTransaction",
     "Sidecar",
+    "TransactionAction",
     "encode_line",
 ]
 
@@ -213,7 +213,7 @@ class AddCDCFile(_Record, frozen=True, kw_only=True, rename="camel"):
     tags: dict[str, str | None] | None = None
 
 
-class SetTransaction(_Record, frozen=True, kw_only=True, rename="camel"):
+class TransactionAction(_Record, frozen=True, kw_only=True, rename="camel"):
     """Progress of one application (section Transaction Identifiers)."""
 
     wire_name: ClassVar[str] = "txn"
@@ -274,7 +274,7 @@ Action = (
     | Add
     | Remove
     | AddCDCFile
-    | SetTransaction
+    | TransactionAction
     | DomainMetadata
     | CommitInfo
     | CheckpointMetadata
@@ -282,7 +282,7 @@ Action = (
 )
 
 
-for _record in (Protocol, Metadata, SetTransaction, DomainMetadata, Sidecar, CommitInfo):
+for _record in (Protocol, Metadata, TransactionAction, DomainMetadata, Sidecar, CommitInfo):
     # A record's fields are computed when it is first decoded, which takes longer than opening a small table.
     msgspec.json.Decoder(_record)
 

@@ -29,11 +29,6 @@ def clustering_columns(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the logical paths of the clustering columns in their order; empty if the table is not clustered.
 
-    Args:
-        schema: The schema of the version.
-        mode: Its column mapping.
-        domains: Configuration of each live domain.
-
     Raises:
         CorruptTable: The domain cannot be read, or names a column that is not in the schema.
     """

@@ -9,7 +9,6 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
     """Return ``1 file`` or ``1,234 files``.
 
     Args:
-        number: The number.
         noun: The noun, and a verb in the singular: ``file is``.
         nouns: The plural, if it does not only end in an s.
     """
@@ -17,13 +16,7 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 
 
 def all_of(number: int, noun: str, does: str, do: str) -> str:
-    """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``.
-
-    Args:
-        number: The number.
-        noun: The noun, in the singular.
-        does, do: The verb for one, and for several.
-    """
+    """Return ``There are no files.``, ``The one file exists.`` or ``All 1,234 files exist.``."""
     match number:
         case 0:
             return f"There are no {noun}s."

@@ -85,7 +85,6 @@ def footers_of(
     """Read the footers of data files, several at once.
 
     Args:
-        store: The table's store.
         paths: Their decoded paths.
         columns: Dotted physical names of the leaf columns to describe; None for all.
     """

@@ -16,7 +16,7 @@ from explorer.core.protocol import limits
 __all__ = ["DecodedBytes"]
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _CacheEntry(msgspec.Struct, frozen=True):
     size: int
     count: Callable[[int], int] | None
 
@@ -26,14 +26,13 @@ class DecodedBytes:
 
     Args:
         what: A name for the files, for the error, such as "The checkpoint of version 3".
-        version: Its version, for the error.
     """
 
     def __init__(self, what: str = "The file", version: int | None = None) -> None:
         self._what, self._version = what, version
         self._lock = threading.Lock()
         self._stored = 0
-        self._taken: dict[Hashable, _Entry] = {}
+        self._taken: dict[Hashable, _CacheEntry] = {}
         self._sum = 0
 
     @property
@@ -55,7 +54,6 @@ class DecodedBytes:
         """Take the bytes that are about to be decoded, once for each key.
 
         Args:
-            path: The file, for the error.
             sizes: Key -> the maximum bytes.
             count: Key -> counts the bytes, where this may be far fewer; it gets the allowed bytes.
 
@@ -64,7 +62,7 @@ class DecodedBytes:
         """
         with self._lock:
             for key, size in sizes.items():
-                self._set(key, _Entry(size, count.get(key)))
+                self._set(key, _CacheEntry(size, count.get(key)))
             if self._sum > self.allowed:
                 self._count_all()
             if self._sum > self.allowed:
@@ -73,7 +71,7 @@ class DecodedBytes:
                     self._sum -= self._taken.pop(key).size
                 raise limits.too_many_decoded(self._what, path, self._version, sum_before, self.allowed)
 
-    def _set(self, key: Hashable, entry: _Entry) -> None:
+    def _set(self, key: Hashable, entry: _CacheEntry) -> None:
         earlier = self._taken.get(key)
         self._sum += entry.size - (0 if earlier is None else earlier.size)
         self._taken[key] = entry
@@ -84,7 +82,7 @@ class DecodedBytes:
         for key, entry in sorted(self._taken.items(), key=lambda each: -each[1].size):
             if entry.count is None:
                 continue
-            counted = _Entry(min(entry.size, entry.count(self.allowed - sure)), None)
+            counted = _CacheEntry(min(entry.size, entry.count(self.allowed - sure)), None)
             self._set(key, counted)
             sure += counted.size
             if sure > self.allowed or self._sum <= self.allowed:

@@ -55,12 +55,6 @@ def read_rows(
 ) -> RowIndexes:
     """Read the masked row indexes of one deletion vector, ascending.
 
-    Args:
-        store: The table's store.
-        descriptor: The vector's descriptor as in the log.
-        file: The data file whose rows it masks, for the error.
-        version: A version that has both, for the error.
-
     Raises:
         CorruptDeletionVector: The bytes do not match the descriptor, or the file is missing.
         UnsupportedFeature: The storage type is not known (DV-005).
@@ -73,10 +67,7 @@ def read_rows(
             raise
         at = "" if version is None else f" of version {version}"
         raise CorruptDeletionVector(
-            f"{error.message} The data file is {file}{at}.",
-            unique_id=descriptor.unique_id,
-            path=file,
-            version=version,
+            f"{error.message} The data file is {file}{at}.", unique_id=descriptor.unique_id, path=file, version=version
         ) from error
 
 
@@ -200,7 +191,6 @@ def encode_vectors(
     """Encode a vector for each array of masked row indexes.
 
     Args:
-        identity: Names the file.
         masked: Row indexes, ascending, none of them empty.
 
     Returns:

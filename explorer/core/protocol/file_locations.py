@@ -22,11 +22,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 
 class FileLocations:
-    """The locations of many files of one table: the store of each folder is opened once.
-
-    Args:
-        store: The table's store.
-    """
+    """The locations of many files of one table: the store of each folder is opened once."""
 
     def __init__(self, store: LogStore) -> None:
         self._store = store
@@ -54,7 +50,6 @@ def place_of(store: LogStore, path: str) -> tuple[LogStore, str]:
     """Return the store with a file, and the file's key in it.
 
     Args:
-        store: The table's store.
         path: The file's decoded path: relative to the table, or absolute.
 
     Raises:

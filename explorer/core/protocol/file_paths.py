@@ -102,7 +102,6 @@ def partition_location(values: Mapping[str, str | None], name: str) -> str:
 
     Args:
         values: Partition values as in the log, by the name that the folders show.
-        name: The file's own name.
     """
     folders = [f"{_escaped(key)}={NULL_FOLDER if value is None else _escaped(value)}" for key, value in values.items()]
     return "/".join([*folders, name])
@@ -134,6 +133,5 @@ def _unquote(text: str, path: str) -> str:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedAction(
-            f"The escapes in the path {path!r} are not UTF-8 at byte {error.start}, so it names no file.",
-            path=path,
+            f"The escapes in the path {path!r} are not UTF-8 at byte {error.start}, so it names no file.", path=path
         ) from error

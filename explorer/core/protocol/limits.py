@@ -1,8 +1,8 @@
 """Limits on the memory and time that a log may take, and the error beyond them.
 
 Protocol: it sets no limits; these prevent a damaged or hostile log from taking all memory before anyone notices.
-Invariant: a file beyond a limit is refused by name, never read in part. A program with a table beyond a limit, and the
-memory for it, sets the limit here before it opens the table.
+Invariants: every check raises `LimitExceeded`; a file beyond a limit is refused by name, never read in part. A program
+with a table beyond a limit, and the memory for it, sets the limit here before it opens the table.
 """
 
 from __future__ import annotations
@@ -93,11 +93,7 @@ STRICT_TYPES = False
 
 
 def check_file(path: str, size: int) -> None:
-    """Check the size of a file, in bytes, before it is read in full.
-
-    Raises:
-        LimitExceeded: It is too large.
-    """
+    """Check the size of a file, in bytes, before it is read in full."""
     if size > MAX_FILE_BYTES:
         raise LimitExceeded(
             f"The file {path} has {size:,} bytes; {MAX_FILE_BYTES:,} are read at most. Check which program "
@@ -110,11 +106,7 @@ def check_file(path: str, size: int) -> None:
 
 
 def check_input(name: str, size: int) -> None:
-    """Check the size of an input file, in bytes; a longer one need not be read to its end.
-
-    Raises:
-        LimitExceeded: It is too large.
-    """
+    """Check the size of an input file, in bytes; a longer one need not be read to its end."""
     if size > MAX_DECODED_BYTES:
         raise LimitExceeded(
             f"{name} has more than {MAX_DECODED_BYTES:,} bytes, the most that are read of such a file. Check that it "
@@ -126,11 +118,7 @@ def check_input(name: str, size: int) -> None:
 
 
 def check_dotted_names(name: str, text: str) -> None:
-    """Check the names with dots in a TOML input file: its parser takes the square of their length.
-
-    Raises:
-        LimitExceeded: They are too long.
-    """
+    """Check the names with dots in a TOML input file: its parser takes the square of their length."""
     dots = [line.count(".") for line in text.splitlines()]
     if max(dots, default=0) > _MOST_DOTS or sum(number * number for number in dots) > _MOST_DOTS * _MOST_DOTS * 10:
         raise LimitExceeded(
@@ -142,11 +130,7 @@ def check_dotted_names(name: str, text: str) -> None:
 
 
 def check_checkpoint(version: int, size: int) -> None:
-    """Check the size of a checkpoint, in bytes, before its files are listed here.
-
-    Raises:
-        LimitExceeded: It is too large.
-    """
+    """Check the size of a checkpoint, in bytes, before its files are listed here."""
     if size > MAX_CHECKPOINT_BYTES:
         raise LimitExceeded(
             f"The checkpoint of version {version} has {size:,} bytes; {MAX_CHECKPOINT_BYTES:,} are replayed in one "
@@ -164,33 +148,27 @@ def decoded_bytes(stored: int) -> int:
     return max(MAX_DECODED_BYTES, min(stored * DECODED_RATIO, MOST_DECODED_BYTES))
 
 
-def too_many_decoded(what: str, path: str, version: int | None, found: int, allowed: int) -> LimitExceeded:
+def too_many_decoded(what: str, path: str, version: int | None, size: int, allowed: int) -> LimitExceeded:
     """Return the error for files that would take too much memory.
 
     Args:
-        what: A name for them, at the beginning of a sentence.
-        path: The file that went beyond the limit.
         version: Their version, if they have one.
-        found: The bytes that they would take, or more.
+        size: The bytes that they would take, or more.
         allowed: The bytes that they may take.
     """
     return LimitExceeded(
-        f"{what} would take more than {found:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
+        f"{what} would take more than {size:,} bytes of memory once {path} is decoded; {allowed:,} are allowed for "
         "its size as stored. It was probably made to exhaust the memory of its readers: check which program "
         f"wrote it. If it is genuine and you have enough memory, set {DECODED_VARIABLE} to more bytes.",
         version=version,
         path=path,
-        found=found,
+        found=size,
         allowed=allowed,
     )
 
 
 def check_footer(path: str, size: int) -> None:
-    """Check the size of a Parquet file's footer, in bytes, before it is decoded.
-
-    Raises:
-        LimitExceeded: It is too large.
-    """
+    """Check the size of a Parquet file's footer, in bytes, before it is decoded."""
     allowed = max(MAX_FOOTER_BYTES, MAX_DECODED_BYTES // 4)
     if size > allowed:
         raise LimitExceeded(
@@ -207,24 +185,20 @@ def footer_bytes() -> int:
     return max(MAX_DECODED_FOOTER_BYTES, MAX_DECODED_BYTES)
 
 
-def too_large_footer(path: str, found: int, allowed: int) -> LimitExceeded:
+def too_large_footer(path: str, size: int, allowed: int) -> LimitExceeded:
     """Return the error for a footer that would take too much memory."""
     return LimitExceeded(
-        f"The footer of {path} would take at least {found:,} bytes of memory; {allowed:,} are allowed. It was probably "
+        f"The footer of {path} would take at least {size:,} bytes of memory; {allowed:,} are allowed. It was probably "
         "made to exhaust the memory of its readers: check which program wrote it. If it is genuine and you have enough "
-        f"memory, set {DECODED_VARIABLE} to at least {found:,}.",
+        f"memory, set {DECODED_VARIABLE} to at least {size:,}.",
         path=path,
-        found=found,
+        found=size,
         allowed=allowed,
     )
 
 
 def check_masked_rows(count: int, unique_id: str) -> None:
-    """Check the number of rows a deletion vector masks, before they are listed: a few bytes may stand for billions.
-
-    Raises:
-        LimitExceeded: They are too many.
-    """
+    """Check the number of rows a deletion vector masks, before they are listed: a few bytes may stand for billions."""
     allowed = max(MAX_MASKED_ROWS, MAX_DECODED_BYTES // 8)
     if count > allowed:
         raise LimitExceeded(
@@ -240,10 +214,6 @@ def check_json_values(data: bytes | str, what: str) -> None:
     """Check the number of values JSON may have, before it becomes objects: two bytes may take a hundred.
 
     Commas and brackets are counted, those in texts too.
-
-    Args:
-        data: The JSON.
-        what: A name for it, for the error.
 
     Raises:
         LimitExceeded: They are too many.
@@ -262,11 +232,7 @@ def check_json_values(data: bytes | str, what: str) -> None:
 
 
 def check_lines(data: bytes, version: int, path: str) -> None:
-    """Check the length of every line of a commit, in bytes.
-
-    Raises:
-        LimitExceeded: One is too long.
-    """
+    """Check the length of every line of a commit, in bytes."""
     if len(data) <= MAX_LINE_BYTES:
         return
     start, number = 0, 1
@@ -287,15 +253,7 @@ def check_lines(data: bytes, version: int, path: str) -> None:
 
 
 def check_nesting(value: JsonValue, what: str) -> None:
-    """Check the nesting depth of decoded JSON.
-
-    Args:
-        value: The JSON.
-        what: A name for it, for the error.
-
-    Raises:
-        LimitExceeded: It is nested too deeply.
-    """
+    """Check the nesting depth of decoded JSON."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -305,11 +263,7 @@ def check_nesting(value: JsonValue, what: str) -> None:
 
 
 def check_column(size: int, what: str) -> None:
-    """Check the size of a column of text, in bytes, before it is made.
-
-    Raises:
-        LimitExceeded: Arrow's strings have no room for it.
-    """
+    """Check the size of a column of text, in bytes, before it is made."""
     if size > MAX_COLUMN_BYTES:
         raise LimitExceeded(
             f"{what} together have {size:,} bytes; a column of text holds {MAX_COLUMN_BYTES:,} at most. "

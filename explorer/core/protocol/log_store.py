@@ -59,8 +59,6 @@ class ListedObjects(Iterable[ObjectMeta]):
     """Objects of one folder in the order of their names, as columns: an `ObjectMeta` is made at first need.
 
     Args:
-        folder: Their folder.
-        names: Their names in it.
         seen: Their facts in the store, as `seen_of` returns them.
         earlier: Looks up those of the same folder that come before them, by the names that it had when these were
             listed, or returns None where it has others now; None if their names are not known.
@@ -223,7 +221,6 @@ class LogStore(Protocol):
         """Return several objects of lines in the requested order; raises FileNotFoundError if one is missing.
 
         Args:
-            paths: Their keys.
             sizes: The bytes that each probably has; a wrong number only takes longer.
         """
         ...

@@ -112,7 +112,6 @@ class LogicalFiles:
     """Files of several sources, one after the other; each column is read once and stays in memory.
 
     Args:
-        sources: The files.
         overlaid: Returns the other files that readers take for live: see
             `explorer.core.log.contested.ContestedFiles`.
         respelled: Files that other readers take for live, as their path was spelled otherwise where it was replaced or
@@ -180,10 +179,6 @@ class LogicalFiles:
 class LaterFiles(LogicalFiles):
     """Files that are opened at first need.
 
-    Args:
-        num_rows: Their number.
-        open_files: Opens them.
-
     Raises:
         CorruptTable: When they are opened: there are more or fewer of them.
     """
@@ -202,7 +197,7 @@ class LaterFiles(LogicalFiles):
                 raise CorruptTable(
                     f"A checkpoint had {self.num_rows:,} files and has {opened.num_rows:,} now, though its name, size "
                     "and time are the same: it was rewritten in place. Clear the cache of the table with "
-                    "`delta-explorer cache clear`, and read it again.",
+                    "`delta-explorer cache clear`, and read it again."
                 )
             self._sources = opened.sources
         return self._sources

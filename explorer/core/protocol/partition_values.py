@@ -77,8 +77,6 @@ def parse_partition_value(text: str | None, kind: DataType, column: str, zone: t
 
     Args:
         text: The string in ``partitionValues``, or None.
-        kind: Type of the partition column.
-        column: Name of the column, for errors.
         zone: The zone of zone-less values of a ``timestamp`` column, which no log records (PART-008, D-18). A
             time that its clocks show twice is the earlier one; one that they skip is later by the time skipped.
 
@@ -118,7 +116,6 @@ def format_partition_value(value: PrimitiveValue | None, kind: str) -> str | Non
 
     Args:
         value: A Python value of the type, or None; timestamps with a zone as aware datetimes.
-        kind: Name of the partition column's type.
 
     Returns:
         None for null and for the empty string (PART-004); instants in UTC with microseconds (PART-009).
@@ -176,8 +173,6 @@ def partition_column(maps: pa.MapArray, name: str, kind: PrimitiveType, column: 
     Args:
         maps: ``partitionValues`` of the files.
         name: The column's physical name, the key of the maps.
-        kind: Type of the column.
-        column: Its logical name, for errors.
         zone: As in `parse_partition_value`.
 
     Returns:

@@ -36,10 +36,10 @@ LEGAL_VERSIONS: Final = (*_LADDER, (1, 7), (2, 7), (3, 7))
 
 def with_closure(names: Iterable[str]) -> tuple[str, ...]:
     """Return the features named and all that they need, each once, what is needed first."""
-    found: dict[str, None] = {}
+    closure: dict[str, None] = {}
     for name in names:
-        found |= dict.fromkeys((*with_closure(_required(name)), name))
-    return tuple(found)
+        closure |= dict.fromkeys((*with_closure(_required(name)), name))
+    return tuple(closure)
 
 
 def dependents(name: str, protocol: Protocol) -> tuple[str, ...]:
@@ -96,29 +96,29 @@ def protocol_problems(protocol: Protocol) -> tuple[str, ...]:
     """Return why a protocol is illegal by itself, in words; empty if it may be written."""
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     readers, writers = protocol.reader_features, protocol.writer_features
-    found = []
+    problems = []
     if reader == 3 and writer != 7:
-        found.append("reader version 3 needs writer version 7 (PROTO-009)")
+        problems.append("reader version 3 needs writer version 7 (PROTO-009)")
     if (reader >= 3) != (readers is not None):
-        found.append("readerFeatures exist with reader version 3 and with no other (FEAT-004)")
+        problems.append("readerFeatures exist with reader version 3 and with no other (FEAT-004)")
     if (writer >= 7) != (writers is not None):
-        found.append("writerFeatures exist with writer version 7 and with no other (FEAT-004)")
+        problems.append("writerFeatures exist with writer version 7 and with no other (FEAT-004)")
     alone = [name for name in readers or () if name not in (writers or ())]
     if alone:
-        found.append(f"{', '.join(alone)} are listed for readers only (FEAT-003)")
+        problems.append(f"{', '.join(alone)} are listed for readers only (FEAT-003)")
     if readers is not None:
         half = [name for name in writers or () if name in FEATURES and FEATURES[name].reader and name not in readers]
         if half:
-            found.append(f"{', '.join(half)} bind readers too and are listed for writers only (FEAT-003)")
+            problems.append(f"{', '.join(half)} bind readers too and are listed for writers only (FEAT-003)")
         wrong = [name for name in readers if name in FEATURES and not FEATURES[name].reader]
         if wrong:
-            found.append(f"{', '.join(wrong)} bind writers alone and are listed for readers (FEAT-003)")
+            problems.append(f"{', '.join(wrong)} bind writers alone and are listed for readers (FEAT-003)")
     have = supported_features(protocol)
     for name in have:
         lacking = [need for need in _required(name) if need not in have]
         if lacking:
-            found.append(f"{name} needs {', '.join(lacking)} (FEAT-009)")
-    return tuple(found)
+            problems.append(f"{name} needs {', '.join(lacking)} (FEAT-009)")
+    return tuple(problems)
 
 
 def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = None) -> tuple[str, ...]:
@@ -126,19 +126,18 @@ def evolution_problems(before: Protocol, after: Protocol, dropped: str | None = 
 
     Args:
         before, after: The protocol in force, and the one to be written.
-        dropped: The one feature that may go, with the versions that implied it.
     """
-    found = []
+    problems = []
     if dropped is None:
         if after.min_reader_version < before.min_reader_version:
-            found.append(f"the reader version falls from {before.min_reader_version} to {after.min_reader_version}")
+            problems.append(f"the reader version falls from {before.min_reader_version} to {after.min_reader_version}")
         if after.min_writer_version < before.min_writer_version:
-            found.append(f"the writer version falls from {before.min_writer_version} to {after.min_writer_version}")
+            problems.append(f"the writer version falls from {before.min_writer_version} to {after.min_writer_version}")
     have = supported_features(after)
     lost = [name for name in supported_features(before) if name not in have and name != dropped]
     if lost:
-        found.append(f"the features {', '.join(lost)} would be lost")
-    return tuple(found)
+        problems.append(f"the features {', '.join(lost)} would be lost")
+    return tuple(problems)
 
 
 def _required(name: str) -> tuple[str, ...]:

@@ -57,12 +57,12 @@ def count_of_text(text: str) -> int | None:
 
 def counts_of_lines(texts: TextSpans) -> tuple[Int64s, Mask]:
     """Return the counts in the JSON ``stats`` of many actions, as NumPy arrays: values, and a mask of the known."""
-    values, found = _leading_counts(texts, _QUOTED)
-    for row in np.flatnonzero(~found & (texts.lengths > 0)).tolist():
+    values, known = _leading_counts(texts, _QUOTED)
+    for row in np.flatnonzero(~known & (texts.lengths > 0)).tolist():
         count = count_of_line(msgspec.Raw(texts.bytes(row)))
         if count is not None:
-            values[row], found[row] = count, True
-    return values, found
+            values[row], known[row] = count, True
+    return values, known
 
 
 def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
@@ -70,13 +70,13 @@ def counts_of_column(stats: pa.StringArray) -> pa.Int64Array:
     length = len(stats)
     if not length or stats.null_count == length:
         return pa.nulls(length, pa.int64())
-    values, found = _leading_counts(TextSpans.of_column(stats), _PLAIN)
+    values, known = _leading_counts(TextSpans.of_column(stats), _PLAIN)
     present = validity(stats)
-    for row in np.flatnonzero(present & ~found):
+    for row in np.flatnonzero(present & ~known):
         count = count_of_text(stats[int(row)].as_py())
         if count is not None:
-            values[row], found[row] = count, True
-    bitmap = None if found.all() else pa.py_buffer(np.packbits(found & present, bitorder="little"))
+            values[row], known[row] = count, True
+    bitmap = None if known.all() else pa.py_buffer(np.packbits(known & present, bitorder="little"))
     return pa.Array.from_buffers(pa.int64(), length, [bitmap, pa.py_buffer(values)])
 
 
@@ -85,11 +85,11 @@ def _leading_counts(texts: TextSpans, head: bytes) -> tuple[Int64s, Mask]:
     room = texts.starts + (len(head) + 3 * WORD + 1) <= len(texts.data)
     if not room.all():
         # Texts near the end of the buffer are read in one with room after them.
-        values, found = np.zeros(len(texts), np.int64), np.zeros(len(texts), bool)
-        values[room], found[room] = _leading_counts(texts[room], head)
+        values, known = np.zeros(len(texts), np.int64), np.zeros(len(texts), bool)
+        values[room], known[room] = _leading_counts(texts[room], head)
         moved = TextSpans.of_bytes([texts.bytes(row) for row in np.flatnonzero(~room).tolist()])
-        values[~room], found[~room] = _leading_counts(moved, head)
-        return values, found
+        values[~room], known[~room] = _leading_counts(moved, head)
+        return values, known
     good = is_at(texts.data, texts.starts, head)
     behind = texts.starts + len(head)
     counts, lengths = digits_from(words_of(texts.data), behind)

@@ -59,10 +59,6 @@ class _Mark(msgspec.Struct):
 def row_tracking(protocol: Protocol, metadata: Metadata, domains: Mapping[str, str]) -> RowTracking:
     """Read row tracking from the state of a version.
 
-    Args:
-        protocol, metadata: In force at the version.
-        domains: Configuration of each live domain.
-
     Raises:
         CorruptTable: A property is neither true nor false, or the domain lacks the mark.
     """

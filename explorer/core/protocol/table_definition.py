@@ -52,8 +52,6 @@ def read_definition(protocol: Protocol, metadata: Metadata, version: int) -> Tab
 
     Args:
         protocol: The protocol in force, one that `explorer.core.protocol.table_features.check_readable` passes.
-        metadata: The metadata in force.
-        version: The version that they are of.
 
     Raises:
         CorruptTable: The two do not define a table.
@@ -83,8 +81,6 @@ def check_allowed_mapping(mode: MappingMode, metadata: Metadata, version: int) -
 
     Args:
         mode: The mapping mode that counts (CM-001).
-        metadata: The metadata in force.
-        version: The version that they are of.
 
     Raises:
         CorruptTable: It is none, and the properties set one that gives columns other names.

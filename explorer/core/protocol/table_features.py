@@ -171,10 +171,7 @@ _ROWS: Final = (
     TableFeature(name="v2Checkpoint", reader=True, switch=properties.CHECKPOINT_POLICY, on=("v2",)),
     TableFeature(name=VACUUM_CHECK, reader=True),
     TableFeature(
-        name="typeWidening",
-        reader=True,
-        switch=properties.TYPE_WIDENING,
-        field_key=field_metadata.TYPE_CHANGES,
+        name="typeWidening", reader=True, switch=properties.TYPE_WIDENING, field_key=field_metadata.TYPE_CHANGES
     ),
     TableFeature(name="typeWidening-preview", reader=True),
     TableFeature(name="variantType", reader=True, types=("variant",)),
@@ -210,25 +207,16 @@ _ROWS: Final = (
     TableFeature(
         name="inCommitTimestamp",
         switch=properties.IN_COMMIT_TIMESTAMPS,
-        keeps=(
-            properties.ICT_ENABLEMENT_VERSION,
-            properties.ICT_ENABLEMENT_TIMESTAMP,
-        ),
+        keeps=(properties.ICT_ENABLEMENT_VERSION, properties.ICT_ENABLEMENT_TIMESTAMP),
     ),
     TableFeature(name="inCommitTimestamp-preview"),
     TableFeature(name="clustering", requires=("domainMetadata",), why_fixed=_CLUSTERING),
     TableFeature(name="allowColumnDefaults", field_key=field_metadata.CURRENT_DEFAULT),
     TableFeature(
-        name="icebergCompatV1",
-        writable=False,
-        requires=("columnMapping",),
-        switch=properties.ICEBERG_COMPAT_V1,
+        name="icebergCompatV1", writable=False, requires=("columnMapping",), switch=properties.ICEBERG_COMPAT_V1
     ),
     TableFeature(
-        name="icebergCompatV2",
-        writable=False,
-        requires=("columnMapping",),
-        switch=properties.ICEBERG_COMPAT_V2,
+        name="icebergCompatV2", writable=False, requires=("columnMapping",), switch=properties.ICEBERG_COMPAT_V2
     ),
     TableFeature(
         name="icebergCompatV3",
@@ -350,8 +338,6 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
 
     Args:
         protocol: The protocol in force at the version being read (PROTO-004, D-39).
-        version: That version.
-        by_catalog: The catalog that manages the commits returned them.
 
     Raises:
         UnsupportedFeature: It names the features, or the reader version.
@@ -382,10 +368,6 @@ def check_readable(protocol: Protocol, version: int, *, by_catalog: bool = False
 
 def check_unmanaged(protocol: Protocol, published: int) -> None:
     """Refuse a table whose commits a catalog manages, as its log alone does not define the table (CATALOG-001).
-
-    Args:
-        protocol: The protocol in force.
-        published: The newest version that is published in the log.
 
     Raises:
         UnsupportedFeature: A catalog manages the commits, and nothing else prevents reading the table.

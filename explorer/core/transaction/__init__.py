@@ -1,7 +1,7 @@
 """From an intent to a commit: a change is a value that is shown, judged, and then written.
 
-An intent (`intents`) is what a person asks for. `preparation` fetches what it needs besides the version: an earlier
-version, rows to write, rows to find. A proposal (`proposals`) is its whole effect on one version: metadata, protocol,
+An intent (`intents`) is a requested change. `preparation` fetches what it needs besides the version: an earlier
+version, rows to write, matching rows. A proposal (`proposals`) is its whole effect on one version: metadata, protocol,
 files. Guards (`guards`) are its preconditions, each with evidence. `planner` puts these together as a `CommitPlan`,
 which holds the exact lines of the commit and can be printed before anything is written. `commit` writes it.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo, encode_line
 from explorer.core.protocol.json_values import JsonObject, decode_json
@@ -44,7 +44,7 @@ IDENTITY_TAG = "delta.identity.schemaUpdate"
 """Tag of a commit that moves the high-water mark of an identity column."""
 
 ROWS_KEPT_TAG = "delta.rowTracking.preserved"
-"""Tag of a commit that says whether rows kept their ids."""
+"""Tag of a commit with whether rows kept their ids."""
 
 
 def commit_info(
@@ -62,13 +62,9 @@ def commit_info(
     """Return the provenance of a commit.
 
     Args:
-        proposal: What is committed.
         read_version: The version it builds on, -1 for a new table.
         now: The writer's clock in ms since the epoch.
-        txn_id: The commit's own identifier.
         engine: ``engineInfo``.
-        user: Who commits.
-        reason: Why, in the person's words.
         timestamp: The in-commit timestamp in ms, where the table has them.
         isolation: The level from `isolation_level`; None for that of the proposal.
     """
@@ -90,25 +86,25 @@ def commit_info(
 
 
 def isolation_level(proposal: Proposal, snapshot: Snapshot | None) -> str:
-    """How strictly a commit is kept apart from those that come first.
+    """Return the isolation level of a commit against those that come first.
 
-    A commit that changes no row has ``SnapshotIsolation``. Any other has the level that the table asks for:
+    A commit that changes no row has ``SnapshotIsolation``. Any other has the level of the table's property:
     ``WriteSerializable`` lets rows that were added blindly come after it; every other value counts as the strictest,
     ``Serializable``.
     """
     if snapshot is None or proposal.isolation != "Serializable":
         return proposal.isolation
-    asked = ISOLATION_LEVEL.of(snapshot.metadata.configuration)
-    return "WriteSerializable" if asked == "writeserializable" else "Serializable"
+    level = ISOLATION_LEVEL.of(snapshot.metadata.configuration)
+    return "WriteSerializable" if level == "writeserializable" else "Serializable"
 
 
 def in_commit_timestamp(now: int, previous: int | None) -> int:
-    """The in-commit timestamp of an attempt (ICT-002): ms since the epoch, later than the one before."""
+    """Return the in-commit timestamp of an attempt (ICT-002): ms since the epoch, later than the one before."""
     return now if previous is None else max(now, previous + 1)
 
 
 def has_timestamp(proposal: Proposal, snapshot: Snapshot | None) -> bool:
-    """True if the commit must carry an in-commit timestamp: they are enabled after it (ICT-001)."""
+    """Return True if the commit must carry an in-commit timestamp: they are enabled after it (ICT-001)."""
     metadata = proposal.metadata or (snapshot.metadata if snapshot is not None else None)
     return metadata is not None and IN_COMMIT_TIMESTAMPS.of(metadata.configuration)
 
@@ -128,7 +124,7 @@ def with_timestamp(proposal: Proposal, snapshot: Snapshot | None, timestamp: int
 
 
 def check_provenance(*, user: str | None = None, reason: str | None = None) -> None:
-    """Check that what people say about a commit can be written into a log, which is UTF-8; it is kept unchanged.
+    """Check that user and reason can be written into a log, which is UTF-8; they are stored unchanged.
 
     Raises:
         RequestError: One is not a text, or holds half a surrogate pair.

@@ -67,7 +67,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
     """A file that an intent without a commit writes or deletes: its key under the table's root, its size in bytes, None
-    where it is not known beforehand, and why it is deleted, None where the intent says it."""
+    where it is not known beforehand, and why it is deleted, None where the intent makes it clear."""
 
     path: str
     change: str
@@ -116,12 +116,12 @@ class PlanDocument(JsonRecord, frozen=True, kw_only=True):
 
 
 class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person approves: an intent on a version of a table, its preconditions, and the consequences.
+    """A plan for approval: an intent on a version of a table, its preconditions, and the consequences.
 
     Attributes:
         table: The table's root as a URL.
         read_version: The version it builds on; -1 if the table does not exist yet.
-        intent: What was asked for.
+        intent: The requested change.
         guards: Every precondition, judged.
         consequences: The consequences.
         accepted: Names of guards that may stay unknown.
@@ -172,7 +172,9 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         """SHA-256 over the table, the version read, the intent and what is written, without times and identifiers."""
         files = msgspec.to_builtins(self.files)
-        return _sha256([self.table, self.read_version, intent_document(self.intent), _lasting(self.actions), files])
+        return _sha256(
+            [self.table, self.read_version, intent_document(self.intent), _without_volatile(self.actions), files]
+        )
 
     @property
     def nothing_to_do(self) -> bool:
@@ -272,7 +274,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
             ``unknown`` (the answer of the store was lost and the log does not show the commit yet).
         plan: The plan as it was committed or given up: rebased, if others came first.
         version: The version written, or in doubt; None if nothing was, or if it is a batch that was written before and
-            the log does not tell when.
+            the log does not show when.
         conflict: The commit that won, if there was a conflict.
         notes: What went wrong after the commit (a checkpoint that could not be written, say), or that the table held
             the batch already; the commit is made.
@@ -290,11 +292,7 @@ class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
     def record(self) -> PlanDocument:
         """Return the result as the JSON document of the command line."""
         return msgspec.structs.replace(
-            self.plan.record(),
-            outcome=self.outcome,
-            version=self.version,
-            conflict=self.conflict,
-            notes=self.notes,
+            self.plan.record(), outcome=self.outcome, version=self.version, conflict=self.conflict, notes=self.notes
         )
 
     def document(self) -> JsonObject:
@@ -366,27 +364,25 @@ def commit_digest(table: str, read_version: int, actions: Sequence[JsonObject]) 
     """Return the SHA-256 of a commit, from its plan or from its lines in the log.
 
     Args:
-        table: The table's root as a URL.
-        read_version: The version that the commit builds on.
         actions: Its lines as JSON objects; times, identifiers and the reason in them do not count.
     """
-    return _sha256([table, read_version, _lasting(actions)])
+    return _sha256([table, read_version, _without_volatile(actions)])
 
 
 def _object(document: PlanDocument) -> JsonObject:
-    found: JsonObject = msgspec.to_builtins(document, builtin_types=(Decimal,))
-    return found
+    plain: JsonObject = msgspec.to_builtins(document, builtin_types=(Decimal,))
+    return plain
 
 
 def _sha256(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
-def _lasting(actions: Sequence[JsonObject]) -> list[JsonObject]:
-    return [_lasting_action(action) for action in actions]
+def _without_volatile(actions: Sequence[JsonObject]) -> list[JsonObject]:
+    return [_action_without_volatile(action) for action in actions]
 
 
-def _lasting_action(action: JsonObject) -> JsonObject:
+def _action_without_volatile(action: JsonObject) -> JsonObject:
     info, metadata = action.get("commitInfo"), action.get("metaData")
     if isinstance(metadata, dict) and isinstance(configuration := metadata.get("configuration"), dict):
         # The commit fills in its own time there.

@@ -1,7 +1,9 @@
-"""What a commit means for reading earlier versions and for readers of the change data feed, in words.
+"""The consequences of a commit: what happens to files, to time travel and to the change data feed.
 
-Protocol sections: Reader Requirements for AddCDCFile, Metadata Cleanup, Change Metadata. Invariants: only what follows
-from the metadata and the files of the proposal is said; what the intent itself says comes first.
+Protocol sections: Reader Requirements for AddCDCFile, Metadata Cleanup, Change Metadata, Action Reconciliation.
+Invariants: only what follows from the metadata and the files of the proposal is stated, after what the intent itself
+states; a file whose path is removed and added in one commit stays, so no VACUUM deletes it, and only the deletion
+vector that it had is replaced.
 """
 
 from __future__ import annotations
@@ -10,8 +12,15 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Final
 
+import msgspec
+import pyarrow.compute as pc
+
 from explorer.core.errors import CorruptTable
+from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
+from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.counted import counted
+from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
     FILE_RETENTION,
@@ -20,18 +29,14 @@ from explorer.core.protocol.table_properties.registry import (
     IN_COMMIT_TIMESTAMPS,
     LOG_RETENTION,
 )
-from explorer.core.transaction.file_moves import FileMoves, file_moves
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["change_feed_effect", "in_days", "shorter_retentions", "time_travel_effect"]
+__all__ = ["FileMoves", "change_feed_effect", "file_moves", "in_days", "shorter_retentions", "time_travel_effect"]
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
-_RETENTIONS: Final = (
-    (LOG_RETENTION, "commits", "a clean-up of the log"),
-    (FILE_RETENTION, "removed files", "VACUUM"),
-)
+_RETENTIONS: Final = ((LOG_RETENTION, "commits", "a clean-up of the log"), (FILE_RETENTION, "removed files", "VACUUM"))
 
 
 def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
@@ -41,8 +46,8 @@ def time_travel_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
     if proposal.time_travel is not None:
         return proposal.time_travel
     before, after = snapshot.metadata.configuration, (proposal.metadata or snapshot.metadata).configuration
-    said = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
-    return " ".join(["No version is lost.", *said])
+    effects = [*shorter_retentions(before, after), *_removed(snapshot, proposal), *_own_times(before, after)]
+    return " ".join(["No version is lost.", *effects])
 
 
 def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
@@ -75,7 +80,7 @@ def change_feed_effect(snapshot: Snapshot | None, proposal: Proposal) -> str:
 
 
 def _changes(proposal: Proposal) -> str | None:
-    """What appears of files that a proposal does not describe in its own words."""
+    """Describe the change feed of a proposal that has no text of its own for it."""
     adds, removes = (any(each.data_change for each in actions) for actions in (proposal.adds, proposal.removes))
     changed = adds or removes
     return "Rows that the commit adds or removes appear." if changed else None
@@ -108,18 +113,18 @@ def _removed(snapshot: Snapshot, proposal: Proposal) -> Iterator[str]:
     if not (moves.removed or moves.remasked):
         return
     try:
-        kept = in_days(FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration))
+        retention = in_days(FILE_RETENTION.of((proposal.metadata or snapshot.metadata).configuration))
     except CorruptTable:
         return
     if moves.removed:
-        gone, them = counted(len(moves.removed), "file is", "files are"), _them(len(moves.removed))
-        yield f"{gone} removed; earlier versions need {them}, and VACUUM may delete {them} after {kept}."
+        removed, them = counted(len(moves.removed), "file is", "files are"), _them(len(moves.removed))
+        yield f"{removed} removed; earlier versions need {them}, and VACUUM may delete {them} after {retention}."
     if moves.remasked:
-        yield _remasked(moves, kept)
+        yield _remasked(moves, retention)
 
 
-def _remasked(moves: FileMoves, kept: str) -> str:
-    """What becomes of files that stay, of which other rows are masked afterwards."""
+def _remasked(moves: FileMoves, retention: str) -> str:
+    """Describe files that stay, of which other rows are masked afterwards."""
     files = counted(len(moves.remasked), "file stays, and VACUUM keeps it", "files stay, and VACUUM keeps them")
     only = "only the rows that it masks change" if len(moves.remasked) == 1 else "only the rows that they mask change"
     old = len(moves.replaced_vectors)
@@ -128,7 +133,7 @@ def _remasked(moves: FileMoves, kept: str) -> str:
     replaced, them = counted(old, "deletion vector file is", "deletion vector files are"), _them(old)
     return (
         f"{files}: {only}. {replaced} replaced; earlier versions need {them}, and VACUUM may delete {them} "
-        f"after {kept}."
+        f"after {retention}."
     )
 
 
@@ -150,3 +155,55 @@ def in_days(length: timedelta) -> str:
     unit = next((unit for unit, number in tenths.items() if number == int(number)), "second" if length else "hour")
     number = length / _UNITS[unit]
     return f"{number:g} {unit}{'' if number == 1 else 's'}"
+
+
+class FileMoves(msgspec.Struct, frozen=True):
+    """The data files of a proposal.
+
+    Attributes:
+        added: Files that the newest version does not have.
+        removed: Files that it has and that go.
+        tombstones: Records of files that the version does not have as data files, such as deletion vector files.
+        remasked: Files that stay with another deletion vector, or with none.
+        described: Files that stay with other statistics or row IDs.
+        replaced_vectors: Decoded locations of the files of deletion vectors that the remasked files had, and that no
+            file uses afterwards.
+    """
+
+    added: tuple[Add, ...] = ()
+    removed: tuple[Remove, ...] = ()
+    tombstones: tuple[Remove, ...] = ()
+    remasked: tuple[Add, ...] = ()
+    described: tuple[Add, ...] = ()
+    replaced_vectors: frozenset[str] = frozenset()
+
+
+def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
+    """Sort the file actions of a proposal by what becomes of the files."""
+    if not (proposal.adds or proposal.removes):
+        return FileMoves()
+    removed = {decode_path(remove.path): remove for remove in proposal.removes}
+    paths = {decode_path(add.path) for add in proposal.adds}
+    there = snapshot.logical_files.column("path")
+    live = frozenset(there.filter(pc.is_in(there, value_set=strings([*paths, *removed]))).to_pylist())
+    remasked = [add for add in proposal.adds if decode_path(add.path) in removed]
+    others = [add for add in proposal.adds if decode_path(add.path) not in removed]
+    had = set(filter(None, (_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked)))
+    used = {_stored(add.deletion_vector) for add in proposal.adds}
+    if had:
+        vectors = snapshot.deletion_vectors()
+        places = zip(vectors.column("path").to_pylist(), vectors.column("file").to_pylist(), strict=True)
+        used |= {file for path, file in places if path not in paths and path not in removed}
+    return FileMoves(
+        added=tuple(add for add in others if decode_path(add.path) not in live),
+        removed=tuple(remove for path, remove in removed.items() if path in live - paths),
+        tombstones=tuple(remove for path, remove in removed.items() if path not in live | paths),
+        remasked=tuple(remasked),
+        described=tuple(add for add in others if decode_path(add.path) in live),
+        replaced_vectors=frozenset(had - used),
+    )
+
+
+def _stored(vector: DeletionVectorDescriptor | None) -> str | None:
+    """Return the location of the file of a deletion vector; None for a vector inside the log."""
+    return None if vector is None else location(vector.id)

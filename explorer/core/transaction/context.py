@@ -1,6 +1,7 @@
-"""What planning and committing get from outside: the clock, identifiers, waiting, and the engine of rows.
+"""What planning and committing get from outside: the table or a location for one, clock, identifiers, waiting, engine.
 
-Invariants: the core reads no clock and starts nothing; the code that opens a table passes these in.
+Invariants: the core reads no clock and starts nothing; the code that opens a table passes these in. A location has no
+version until a table is created there.
 """
 
 from __future__ import annotations
@@ -8,13 +9,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.errors import EngineUnavailable
+from explorer.core.errors import EngineUnavailable, TableNotFound
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import list_log
+from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import Circumstances
 from explorer.core.transaction.row_engine import RowEngine
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Context"]
+__all__ = ["CommitTarget", "Context", "NewPlace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Context:
         engine_info: The name of the program in its commits.
         rows: The engine that reads and writes rows; None if there is none.
         check_source: Refuses a source of rows that may not be read; None allows every source.
-        clients: The clients in use, of which consequences speak first.
+        clients: The clients in use, which consequences list first.
     """
 
     clock: Callable[[], int]
@@ -42,14 +49,11 @@ class Context:
     clients: tuple[MyClient, ...] = ()
 
     def new_id(self) -> str:
-        """A fresh UUID as text."""
+        """Return a fresh UUID as text."""
         return str(self.new_uuid())
 
     def row_engine(self, kind: str) -> RowEngine:
-        """The engine of rows.
-
-        Args:
-            kind: What needs it, for the error.
+        """Return the engine of rows.
 
         Raises:
             EngineUnavailable: There is none.
@@ -59,5 +63,50 @@ class Context:
         return self.rows
 
     def circumstances(self) -> Circumstances:
-        """The present and fresh identifiers, for a proposal."""
+        """Return the present and fresh identifiers, for a proposal."""
         return Circumstances(now=self.clock(), new_id=self.new_id)
+
+
+class NewPlace:
+    """A place without a table.
+
+    Attributes:
+        store: The store for its files.
+    """
+
+    def __init__(self, store: LogStore) -> None:
+        self.store = store
+
+    @property
+    def location(self) -> str:
+        """The table's root as a URL."""
+        return self.store.root
+
+    def latest_version(self) -> int:
+        """Return the newest version, if the table has been created meanwhile; -1 if there is none."""
+        try:
+            return list_log(self.store, use_hint=True).latest
+        except TableNotFound:
+            return -1
+
+    def snapshot(self, version: int | None = None) -> Snapshot:  # noqa: ARG002 - there is no version at all
+        """Refuse: no version exists.
+
+        Raises:
+            TableNotFound: Always.
+        """
+        raise TableNotFound(f"There is no table at {self.location}.", location=self.location)
+
+    def newest_commit(self) -> LogPath | None:
+        """Return None: no version exists."""
+        return None
+
+    def refresh(self) -> None:
+        """Do nothing: nothing is cached."""
+
+    def outdate(self) -> None:
+        """Do nothing, as `refresh`."""
+
+
+CommitTarget: TypeAlias = DeltaLog | NewPlace
+"""A table, or a place for a new one."""

@@ -1,4 +1,4 @@
-"""What an intent needs besides the version it changes: an earlier version, values that rows tell, marks of the log.
+"""What an intent needs besides the version it changes: an earlier version, values from rows, marks of the log.
 
 Invariants: slow work is done once; the function returned makes a proposal for any later version, so a
 rebase neither reads nor writes again what did not change.
@@ -14,21 +14,20 @@ import msgspec
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.column_traces import LoggedOperation
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.new_files.file_actions import carried, unknown_fields, vector_tombstones
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
-from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
+from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from explorer.core.transaction.proposals.rename_drop_columns import named_elsewhere
+from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard
 from explorer.core.transaction.proposals.restore import restore
-from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
 from explorer.core.versions.delta_log import DeltaLog
@@ -40,17 +39,11 @@ _MOST_UNDONE: Final = 20
 _OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 
 
-def prepared(
-    log: DeltaLog,
-    intent: Intent,
-    context: Context,
-    rows: object | None = None,
-) -> Proposer:
+def prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None = None) -> Proposer:
     """Gather what an intent needs.
 
     Args:
-        log: The table's log.
-        intent: What is asked for; it writes a commit.
+        intent: The requested change; it writes a commit.
         context: Clock, identifiers and the engine of rows.
         rows: An Arrow table or a DataFrame of the engine to append, instead of the intent's source.
 
@@ -75,8 +68,6 @@ def prepared_creation(
     """Gather what a new table needs.
 
     Args:
-        store: The place of the table.
-        intent: The table.
         context: Clock, identifiers and the engine of rows.
         rows: Rows of the engine to begin with, instead of the intent's source.
         check_types: Let the engine check the types of generated columns, if there are any.
@@ -96,7 +87,7 @@ def prepared_creation(
 
 def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | None) -> _OnVersion:
     circumstances = context.circumstances()
-    whole = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
+    with_unknown = msgspec.structs.replace(circumstances, unknown=lambda snapshot: unknown_fields(log, snapshot))
     if isinstance(intent, RowIntent):
         return row_proposer(log, intent, context, rows)
     match intent:
@@ -104,7 +95,7 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
             target = _target(log, intent)
             unknown = unknown_fields(log, target)
             return lambda snapshot: restore(
-                intent, snapshot, target, unknown, whole, undone=_undone(log, target, snapshot)
+                intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)
             )
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
@@ -113,20 +104,22 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.RenameColumn() | intents.DropColumns():
-            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, whole), snapshot)
+            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, with_unknown), snapshot)
         case _:
-            return lambda snapshot: propose(intent, snapshot, whole)
+            return lambda snapshot: propose(intent, snapshot, with_unknown)
 
 
 def _with_traces(
     log: DeltaLog, intent: intents.RenameColumn | intents.DropColumns, proposal: Proposal, snapshot: Snapshot
 ) -> Proposal:
-    """The proposal with what earlier commits name of its columns."""
+    """Return the proposal with what earlier commits name of its columns."""
     try:
         commits = log.provenance_record().commits
     except ExplorerError as error:
         detail = f"The earlier commits could not be read, so it is not known which of them name the columns: {error}"
-        guard = GuardResult("named-elsewhere", "warn", {"detail": detail}, "Repair the log first, or go on without.")
+        guard = GuardResult(
+            "named-elsewhere", "warn", {"detail": detail}, "Repair the log first, or commit without this check."
+        )
     else:
         infos = ((commit.version, commit.info) for commit in commits if commit.version <= snapshot.version)
         operations = (
@@ -134,7 +127,7 @@ def _with_traces(
             for version, info in infos
             if info is not None
         )
-        guard = named_elsewhere(intent, snapshot, operations)
+        guard = column_traces_guard(intent, snapshot, operations)
     return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
@@ -146,12 +139,12 @@ def _target(log: DeltaLog, intent: intents.Restore) -> Snapshot:
 
 
 def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[UndoneCommit, ...]:
-    """The newest commits after a version, the newest first."""
+    """Return the newest commits after a version, the newest first."""
     first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
-    found = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
+    infos = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
     return tuple(
         UndoneCommit(version, None if info is None else info.operation, None if info is None else info.user_name)
-        for version, info in reversed(found)
+        for version, info in reversed(infos)
     )
 
 
@@ -183,7 +176,7 @@ def _log_marks(
 
 
 def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
-    """The proposal with the engine's verdict on the types of generated columns, if there are any."""
+    """Return the proposal with the engine's verdict on the types of generated columns, if there are any."""
     assert proposal.metadata is not None
     assert proposal.metadata.schema_string is not None
     schema = parse_schema(proposal.metadata.schema_string)
@@ -191,9 +184,9 @@ def _with_types(proposal: Proposal, engine: RowEngine) -> Proposal:
     if not expressions:
         return proposal
     try:
-        found = engine.column_types(schema, expressions)
+        verdict = engine.column_types(schema, expressions)
     except EngineUnavailable as error:
         evidence = {"expressions": expressions, "detail": str(error)}
-        found = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
-    guards = tuple(found if guard.name == found.name else guard for guard in proposal.guards)
+        verdict = GuardResult("generated-types", "unknown", evidence, "Install Java, or accept this guard by name.")
+    guards = tuple(verdict if guard.name == verdict.name else guard for guard in proposal.guards)
     return msgspec.structs.replace(proposal, guards=guards)

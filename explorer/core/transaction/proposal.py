@@ -1,7 +1,7 @@
 """The effect of an intent on the table: the new metadata, protocol and files, before anything is judged or written.
 
 Protocol section: Requirements for Writers. Invariants: a proposal is a value, made from a snapshot, an intent, a time
-and fresh identifiers alone; it says what it relied on, so that a commit in between can be judged
+and fresh identifiers alone; it states what it relied on, so that a commit in between can be judged
 (LOG-023); it never holds two actions that reconcile with each other (LOG-018, LOG-019).
 """
 
@@ -20,7 +20,7 @@ from explorer.core.protocol.actions import (
     Metadata,
     Protocol,
     Remove,
-    SetTransaction,
+    TransactionAction,
 )
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.versions.reads import Reads
@@ -43,7 +43,7 @@ __all__ = [
 
 GuardStatus = Literal["pass", "warn", "fail", "unknown"]
 GRAVEST_FIRST: Final[tuple[GuardStatus, ...]] = ("fail", "unknown", "warn", "pass")
-"""The order in which people read guards: what blocks a commit comes first."""
+"""The order in which guards are shown: what blocks a commit comes first."""
 
 
 class Circumstances(msgspec.Struct, frozen=True):
@@ -67,8 +67,8 @@ class GuardResult(msgspec.Struct, frozen=True):
     Attributes:
         name: Name of the guard, in kebab case.
         status: ``pass``; ``warn`` (may be committed, read it first); ``fail``; ``unknown`` (could not be evaluated,
-            blocks unless the person accepts it by name).
-        evidence: What was found: values, files, rows, versions; JSON-able, with a ``detail`` in words.
+            blocks unless it is accepted by name).
+        evidence: The facts behind it: values, files, rows, versions; JSON-able, with a ``detail`` in words.
         remedy: What to do about it; None where there is nothing to do.
     """
 
@@ -86,7 +86,7 @@ class RowCheck(msgspec.Struct, frozen=True):
         name: Name of the predicate in the report.
         expression: SQL over logical column names of the version read.
         remedy: What to do when rows break it.
-        unseen: What to say too where no engine looked at it.
+        unseen: What to add where no engine evaluated it.
     """
 
     guard: str
@@ -109,7 +109,7 @@ class StagedFile(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """What a commit will write that only its writing decides; None where nothing tells it beforehand.
+    """What a commit will write that only its writing decides; None where it cannot be estimated.
 
     Attributes:
         rows: Rows of new data files.
@@ -188,7 +188,7 @@ class RecordedBatch(msgspec.Struct, frozen=True):
         app_id: The application.
         batch: The version that the application gave the batch.
         newest: The newest batch of the application that the table holds, not older than this one.
-        version: The version of the table that wrote this batch; None if the log does not tell it any more.
+        version: The version of the table that wrote this batch; None if the log does not show it any more.
     """
 
     app_id: str
@@ -239,7 +239,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     parameters: JsonObject
     metadata: Metadata | None = None
     protocol: Protocol | None = None
-    transactions: tuple[SetTransaction, ...] = ()
+    transactions: tuple[TransactionAction, ...] = ()
     domains: tuple[DomainMetadata, ...] = ()
     adds: tuple[Add, ...] = ()
     removes: tuple[Remove, ...] = ()
@@ -263,13 +263,6 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     undo: str = ""
 
     def actions(self) -> tuple[Action, ...]:
-        """The actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""
+        """Return the actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""
         small = [action for action in (self.protocol, self.metadata) if action is not None]
-        return (
-            *small,
-            *self.transactions,
-            *self.adds,
-            *self.removes,
-            *self.change_files,
-            *self.domains,
-        )
+        return (*small, *self.transactions, *self.adds, *self.removes, *self.change_files, *self.domains)

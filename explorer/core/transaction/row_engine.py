@@ -1,6 +1,6 @@
 """The interface through which a commit reads and writes rows; Spark implements it.
 
-Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core asks and judges, the
+Protocol sections: CHECK Constraints, Generated Columns, Deletion Vectors. Invariants: the core judges, the
 engine reads, evaluates and writes; an expression that may run code is refused by the engine before it is evaluated.
 """
 
@@ -19,12 +19,9 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.transaction.intents.records import Merge, Update
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.file_facts import LiveFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import Arrangement, LiveFacts, Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
@@ -50,7 +47,7 @@ class CheckResult:
             then the table's columns, variants as JSON text. The two have more underscores in front where the table has
             columns of these names.
         error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
-            zero, say); otherwise it says what is wrong with its text.
+            zero, say); otherwise it describes what is wrong with the SQL.
     """
 
     name: str
@@ -90,7 +87,7 @@ class CheckReport:
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """Rows in the table's schema, planned and not brought here.
+    """Rows to write in the table's schema; they stay in the engine.
 
     Attributes:
         rows: How many there are.
@@ -98,7 +95,7 @@ class Incoming(msgspec.Struct, frozen=True):
         guards: The table's rules, judged over them.
         source: What the engine needs to write them.
         partitions: The partitions they are in, values as in the log in the order of the partition columns; None where
-            that was not asked for.
+            that was not requested.
     """
 
     rows: int
@@ -109,7 +106,7 @@ class Incoming(msgspec.Struct, frozen=True):
 
 
 class MatchedChanges(msgspec.Struct, frozen=True):
-    """Rows that an update or a merge changes, found and not brought here.
+    """Rows that an update or a merge changes; they stay in the engine.
 
     Attributes:
         matched: Indexes of the rows that change or go, by decoded path of their file.
@@ -191,9 +188,9 @@ class RowEngine(Protocol):
         """
         ...
 
-    def reads_alike(self, snapshot: Snapshot) -> bool:
-        """Whether names and times in a predicate mean to the engine what they mean to the core, so that statistics tell
-        which files hold no row that meets it."""
+    def reads_like_core(self, snapshot: Snapshot) -> bool:
+        """Return whether names and times in a predicate mean the same to the engine and to the core, so that files can
+        be skipped by statistics."""
         ...
 
     def column_types(self, schema: StructType, expressions: Mapping[str, str]) -> GuardResult:
@@ -206,9 +203,6 @@ class RowEngine(Protocol):
         """Find the live rows for which a predicate is TRUE: row indexes by decoded path of the file.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
-            where: The predicate.
             doubted: Decoded paths of files to read although their statistics exclude them.
 
         Raises:
@@ -217,14 +211,14 @@ class RowEngine(Protocol):
         ...
 
     def files_masking(self, log: DeltaLog, snapshot: Snapshot, where: str) -> Collection[str]:
-        """Decoded paths of the live files that mask a row for which a predicate is TRUE.
+        """Return decoded paths of the live files that mask a row for which a predicate is TRUE.
 
         Raises:
             ExpressionRefused: The predicate cannot be used.
         """
 
     def files_with_dropped_columns(self, log: DeltaLog, snapshot: Snapshot) -> Collection[str]:
-        """Decoded paths of the live files that hold a column, or a nested field, that the schema lacks."""
+        """Return decoded paths of the live files that hold a column, or a nested field, that the schema lacks."""
         ...
 
     def rewrite(
@@ -240,24 +234,18 @@ class RowEngine(Protocol):
         """Write the rows of some files that a deletion leaves; its workers write, no row comes here.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             touched: The files; of one that keeps no row only the deleted rows are written.
-            where: What is deleted.
-            layout: The file layout that the table asks for.
-            recorded: Record the deleted rows as change data.
         """
         ...
 
     def extreme(self, log: DeltaLog, snapshot: Snapshot, column: str, *, greatest: bool) -> int | None:
-        """Find the greatest or the least value of a column of whole numbers; None if no row has one."""
+        """Return the maximum or the minimum of a column of integers; None if no row has one."""
         ...
 
     def new_fields(self, schema: StructType, source: object) -> tuple[JsonObject, ...]:
-        """The columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
+        """Return the columns and nested fields of a source that a schema lacks, as schemaString has them, names dotted.
 
         Args:
-            schema: The schema.
             source: As for `incoming_rows`.
 
         Raises:
@@ -271,10 +259,7 @@ class RowEngine(Protocol):
         """Count rows to write on top of a version, and check them against its rules; nothing is written.
 
         Args:
-            snapshot: The version.
             source: A Parquet or CSV file or folder, an Arrow table, or a DataFrame of the engine.
-            rules: What they must satisfy beside the table's own rules.
-            partitions: Find out which partitions they are in.
 
         Raises:
             InvalidIntent: The source cannot be read, or its columns do not fit the table.
@@ -282,19 +267,12 @@ class RowEngine(Protocol):
         ...
 
     def live_facts(
-        self,
-        log: DeltaLog,
-        snapshot: Snapshot,
-        files: pa.Table,
-        leaves: Sequence[tuple[tuple[str, ...], StructField]],
+        self, log: DeltaLog, snapshot: Snapshot, files: pa.Table, leaves: Sequence[tuple[tuple[str, ...], StructField]]
     ) -> Mapping[str, LiveFacts]:
         """Describe the live rows of some files, by decoded path; files without a live row are left out.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             files: Rows of ``snapshot.logical_files``.
-            leaves: Logical path and field of each leaf to describe.
         """
         ...
 
@@ -302,27 +280,16 @@ class RowEngine(Protocol):
         """Write the rows of some files into others, masked ones left out; its workers write, no row comes here.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
             arrangement: The files, and how the new ones are made of them.
-            layout: The file layout that the table asks for.
         """
         ...
 
     def find_changes(
-        self,
-        log: DeltaLog,
-        snapshot: Snapshot,
-        intent: Update | Merge,
-        source: object,
-        doubted: Collection[str] = (),
+        self, log: DeltaLog, snapshot: Snapshot, intent: Update | Merge, source: object, doubted: Collection[str] = ()
     ) -> MatchedChanges:
         """Find the rows that an update or a merge changes, and check the new rows; nothing is written.
 
         Args:
-            log: The table's log.
-            snapshot: The version.
-            intent: What is asked for.
             source: What a merge takes its rows from, as for `incoming_rows`; an update has none.
             doubted: As for `matching_rows`, of an update; a merge reads every file.
 
@@ -358,31 +325,17 @@ class RowEngine(Protocol):
         ...
 
     def write_rows(
-        self,
-        store: LogStore,
-        incoming: Incoming,
-        layout: FileLayout,
-        numbered: Sequence[Numbering],
+        self, store: LogStore, incoming: Incoming, layout: FileLayout, numbered: Sequence[Numbering]
     ) -> Written:
         """Write such rows as new data files; its workers write, no row comes here.
 
         Args:
-            store: The table's store, or that of a table to be made.
             incoming: The rows; they are judged again as they are written, as their source may have changed.
-            layout: The file layout that the table asks for.
-            numbered: The identity columns to fill.
         """
         ...
 
     def record_inserts(
         self, log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
     ) -> tuple[AddCDCFile, ...]:
-        """Record the rows of files that were just written as inserted, with the values that they got there.
-
-        Args:
-            log: The table's log.
-            snapshot: The version that they will follow.
-            written: The files.
-            layout: The file layout that the table asks for.
-        """
+        """Record the rows of files that were just written as inserted, with the values that they got there."""
         ...

@@ -15,7 +15,7 @@ import pyarrow as pa
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import bools, strings
 from explorer.core.protocol.schema.data_types import parse_column
-from explorer.core.protocol.schema.named_columns import similar_names
+from explorer.core.protocol.schema.edit import similar_names
 from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance
@@ -33,7 +33,6 @@ def blame(history: Provenance, name: str | None = None) -> pa.Table:
     """Return the commits that set things to their current state.
 
     Args:
-        history: The recorded commits.
         name: A dotted column, a property, a constraint (with or without ``delta.constraints.``), a feature, a domain,
             or ``protocol``, ``partitioning``, ``clustering``, ``description``; None for all that there is now.
 

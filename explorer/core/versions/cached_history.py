@@ -88,11 +88,7 @@ def read_history(
     """Read the history of a log.
 
     Args:
-        store: The log's store.
-        listing: The log.
         indexes: The cache of tables; None caches nothing.
-        reader: The reader of the beginning of this log.
-        follow: Return a reader that can continue.
         watch: As for `HistoryReader.history`.
 
     Returns:
@@ -141,11 +137,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: IndexCache | 
     for small, path in zip(read_small_actions(store, paths), paths, strict=True):
         recorder.take(small, path.modified)
     return Provenance(
-        recorder.records,
-        base,
-        first_readable=readable_from,
-        latest=listing.latest,
-        by_catalog=listing.by_catalog,
+        recorder.records, base, first_readable=readable_from, latest=listing.latest, by_catalog=listing.by_catalog
     )
 
 
@@ -158,9 +150,6 @@ def read_provenance_table(
     A catalog manages no commits without such timestamps.
 
     Args:
-        store: The log's store.
-        listing: The log.
-        indexes: The cache.
         check: Called with the commits where their protocols are known; it may refuse them.
 
     Returns:

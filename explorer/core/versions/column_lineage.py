@@ -76,7 +76,6 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
     Args:
         schemas: (version, schema, mode) at the first readable version and at each version that changed the metadata,
             ascending.
-        last_version: The newest version.
     """
     history = list(schemas)
     ends = [*(version - 1 for version, _, _ in history[1:]), last_version][: len(history)]
@@ -87,7 +86,7 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
     return Lineage(lines, tuple(_hazards(lines)), history[0][0] if history else 0, last_version)
 
 
-class _Column:
+class _LineageColumn:
     """A column that is followed: where its values are stored, its newest path and id, and its spans so far."""
 
     def __init__(self, stored: Path) -> None:
@@ -157,13 +156,13 @@ class _Followed:
     """The columns of the schemas taken so far, by identity."""
 
     def __init__(self) -> None:
-        self._columns: dict[Path, _Column] = {}
+        self._columns: dict[Path, _LineageColumn] = {}
         self._identities = ColumnIdentities()
 
     def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
         """Take the schema of a range of versions."""
         for identity, path, stored, field in self._identities.take(schema, mode, version):
-            column = self._columns.setdefault(identity, _Column(stored))
+            column = self._columns.setdefault(identity, _LineageColumn(stored))
             column.extend(ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable))
             column.path = path
             column.field_id = column.field_id if field.field_id is None else field.field_id

@@ -78,7 +78,7 @@ class ColumnComparison(msgspec.Struct, frozen=True):
     left_out: tuple[UncomparedColumn, ...]
 
 
-class _Unlike(Exception):
+class _UnlikeColumns(Exception):
     """Two types that have no common form."""
 
 
@@ -86,7 +86,6 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
     """Find the columns that two versions share.
 
     Args:
-        history: The recorded commits, to tell new columns from those that existed before.
         before, after: The versions, in either order.
     """
     older, newer = sorted((before, after), key=lambda snapshot: snapshot.version)
@@ -108,7 +107,7 @@ def compare_columns(history: History, before: Snapshot, after: Snapshot) -> Colu
             shared.append(
                 pairing.only_later(new) if old is None else pairing.fields(old, new, (old.name,), (new.name,))
             )
-        except _Unlike as unlike:
+        except _UnlikeColumns as unlike:
             left_out.append(UncomparedColumn(column, newer.version, str(unlike)))
     left_out += [
         UncomparedColumn(format_column((field.name,)), older.version, f"version {newer.version} has no such column")
@@ -159,7 +158,7 @@ class _Pairing:
         """Return one column of both versions as each must read it: one name, one type.
 
         Raises:
-            _Unlike: The types have no common form.
+            _UnlikeColumns: The types have no common form.
         """
         old_type, new_type, wider = new.type, new.type, new
         if widens(new.type, old.type):
@@ -193,7 +192,7 @@ class _Pairing:
                 return new, new
             case _ if widens(new, old):
                 return old, old
-        raise _Unlike(
+        raise _UnlikeColumns(
             f"{format_column(new_path)} is {type_name(old)} at version {self._older.version} and {type_name(new)} at "
             f"version {self._newer.version}"
         )

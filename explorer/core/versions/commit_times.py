@@ -32,7 +32,6 @@ def commit_time(modified: int, info: CommitInfo | None, before: int) -> int:
     """Return the time of a commit in ms since the epoch.
 
     Args:
-        modified: Modification time of its file.
         info: Its provenance if in-commit timestamps are enabled, else None.
         before: Time of the commit before it, or -1.
     """

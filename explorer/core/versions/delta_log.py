@@ -35,17 +35,14 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.diff import SnapshotDiff, diff_versions
 from explorer.core.versions.history import History
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.located import located
-from explorer.core.versions.open_log.current import CurrentLog
+from explorer.core.versions.located import data_file_of, located
+from explorer.core.versions.open_log.current import CurrentLog, LogSource
 from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.reader import LogReader
-from explorer.core.versions.open_log.source import LogSource
 from explorer.core.versions.provenance import Provenance
-from explorer.core.versions.retention.failed_reads import data_file_of
-from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import Horizon, horizon
-from explorer.core.versions.retention.known_missing import KnownMissing
-from explorer.core.versions.retention.missing_files import absent, data_locations
+from explorer.core.versions.retention.missing_files import KnownMissing, absent, data_locations
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_retention import version_retention
 from explorer.core.versions.retention.version_states import VersionRisks
 from explorer.core.versions.settings_history import setting_changes, settings_table
@@ -85,11 +82,8 @@ class DeltaLog:
         """Open the log.
 
         Args:
-            store: The store of its files.
-            catalog: The commits that its catalog ratified, for a table whose commits a catalog manages.
             time_zone: The zone of partition values without a zone.
             indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
-            commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
@@ -153,7 +147,6 @@ class DeltaLog:
         """Return the table at a version, at a time, or now.
 
         Args:
-            version: The version.
             timestamp: An aware datetime, or ISO 8601 text with a zone; the newest version committed at or before it.
 
         Raises:
@@ -233,7 +226,6 @@ class DeltaLog:
         """Return the files with the changes of a range of versions, both ends included, and check that they exist.
 
         Args:
-            from_version, to_version: The range.
             inferred: Infer the changes of versions without a recorded change feed from their added and removed files;
                 `explorer.spark.changes.changes` leaves out the rows that such a commit only copied.
             schema_version: Version whose schema the rows have; see `explorer.core.versions.change_feed`.

@@ -1,7 +1,8 @@
 """Commits of a table: operation, time and author of each, its changes, and the totals after it.
 
-Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariant: a number that is not in the log is
-null, never 0.
+Protocol sections: Commit Provenance Information, In-Commit Timestamps. Invariants: a number that is not in the log is
+null, never 0; a file that was only re-masked or re-added is neither added nor removed; a sum is unknown if the value of
+one of its files is, or if 64 bits cannot hold the sum over all files: only a damaged log has such a value.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import chain, pairwise
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.core.protocol.arrow.arrays import (
+    Int32s,
     Int64s,
     Mask,
     bools,
@@ -26,16 +28,16 @@ from explorer.core.protocol.arrow.arrays import (
     mask,
     string_maps,
     strings,
+    sums_fit,
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
 from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
-from explorer.core.versions.history_totals import KnownSums, VersionTotals
-from explorer.core.versions.lifetimes.lifetimes import Lifetimes
+from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
 
-__all__ = ["PROVENANCE", "History", "info_columns", "record_table", "time_columns"]
+__all__ = ["PROVENANCE", "History", "KnownSums", "VersionTotals", "info_columns", "record_table", "time_columns"]
 
 PROVENANCE: Final = (
     "version",
@@ -249,3 +251,79 @@ def _all_texts(values: Sequence[JsonObject | None]) -> Sequence[dict[str, str | 
 
 def _text(value: JsonValue) -> str | None:
     return value if value is None or isinstance(value, str) else encode_json(value).decode()
+
+
+KnownSums: TypeAlias = tuple[Int64s, Mask]
+"""Sums by version, and a mask of the known ones."""
+
+_MOST: Final = (1 << 63) - 1
+
+
+class VersionTotals:
+    """Sums by version over the instances, indexed from the first recorded version.
+
+    Each is a NumPy array, or where a sum may be unknown a pair: the sums, and a mask of the known ones.
+    """
+
+    def __init__(self, lifetimes: Lifetimes) -> None:
+        self._life = lifetimes
+        self._count = lifetimes.last - lifetimes.first + 1
+        life = lifetimes
+        previous = life.previous
+        replaced = np.zeros(len(life.added), bool)
+        replaced[previous[previous >= 0]] = True
+        entered = (life.added >= life.first) & (previous < 0)
+        left = (life.removed != NEVER) & (life.removed >= life.first) & ~replaced
+        remasked = life.remasked
+        rows, rows_known = _of_64_bits(*life.rows)
+        sizes, sizes_known = _of_64_bits(*life.sizes)
+        everything = np.ones(len(life.added), bool)
+        masked, masked_known = _of_64_bits(life.masked, everything)
+        self.files_added, self.files_removed = self._sum(life.added, entered), self._sum(life.removed, left)
+        self.remasked = np.bincount(life.added[remasked] - life.first, minlength=self._count)
+        self.bytes_added = self._known(life.added, entered, sizes, sizes_known)
+        self.bytes_removed = self._known(life.removed, left, sizes, sizes_known)
+        self.rows_added = self._known(life.added, entered, rows, rows_known)
+        self.rows_removed = self._known(life.removed, left, rows, rows_known)
+        at, before = life.added[remasked] - life.first, previous[remasked]
+        unknown = ~(masked_known[remasked] & masked_known[before])
+        newly = np.zeros(self._count, np.int64)
+        np.add.at(newly, at, masked[remasked] - masked[before])
+        self.rows_masked = newly, np.bincount(at[unknown], minlength=self._count) == 0
+        rearranged = entered & ~life.data_change
+        self.rows_rewritten = self._known(life.added, rearranged, rows, rows_known)
+        changed = (entered & life.data_change, left & life.removed_data_change)
+        self.data_change = (self._sum(life.added, changed[0]) + self._sum(life.removed, changed[1]) + self.remasked) > 0
+        self.files = self._running(np.ones(len(life.added), np.int64), everything)
+        self.bytes = self._running(sizes, sizes_known)
+        self.rows = self._running(rows, rows_known)
+        self.deleted = self._running(masked, masked_known)
+
+    def _sum(self, version: Int32s, chosen: Mask) -> Int64s:
+        return np.bincount(version[chosen] - self._life.first, minlength=self._count)
+
+    def _known(self, version: Int32s, chosen: Mask, values: Int64s, known: Mask) -> KnownSums:
+        sums = np.zeros(self._count, np.int64)
+        np.add.at(sums, version[chosen] - self._life.first, values[chosen])
+        return sums, self._sum(version, chosen & ~known) == 0
+
+    def _running(self, values: Int64s, known: Mask) -> KnownSums:
+        """Return totals over the live files after each version; unknown before the first readable one."""
+        life = self._life
+        steps = np.zeros((2, self._count + 2), np.int64)
+        start = np.clip(life.added - life.first + 1, 0, self._count)
+        end = np.clip(life.removed.astype(np.int64) - life.first + 1, 0, self._count + 1)
+        for row, amounts in enumerate((np.where(known, values, 0), (~known).astype(np.int64))):
+            np.add.at(steps[row], start, amounts)
+            np.add.at(steps[row], end, -amounts)
+        sums, missing = np.cumsum(steps, axis=1)[:, 1 : self._count + 1]
+        readable = np.arange(life.first, life.last + 1) >= life.readable_from
+        return sums, readable & (missing == 0)
+
+
+def _of_64_bits(values: Int64s, known: Mask) -> KnownSums:
+    """Return the values; those too large for their sum to surely fit are unknown."""
+    if sums_fit(values):
+        return values, known
+    amounts = np.abs(values, dtype=np.float64)
+    return values, known if amounts.sum() < _MOST else known & (amounts < _MOST // len(values))

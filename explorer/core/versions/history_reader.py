@@ -44,8 +44,6 @@ class FirstReadable:
     """The first readable version, where the record of commits does not begin with version 0.
 
     Args:
-        store: The log's store.
-        segment: Its files.
         known: The state in force at it, if it is known already.
 
     Attributes:
@@ -99,7 +97,6 @@ class Recorder:
         """Take the small actions of the next commit.
 
         Args:
-            small: The commit without its file actions.
             modified: The modification time of its file, ms since the epoch.
         """
         self._reach(small.version)
@@ -113,12 +110,7 @@ class Recorder:
         self._record(small.version, modified, info, protocol=protocol, metadata=metadata, sizes=sizes, domains=domains)
 
     def take_provenance(self, paths: Sequence[LogPath], infos: Sequence[CommitInfo]) -> None:
-        """Take the next commits, of which each has one small action, its provenance.
-
-        Args:
-            paths: Their files.
-            infos: Their provenance.
-        """
+        """Take the next commits, of which each has one small action, its provenance."""
         for path, info in zip(paths, infos, strict=True):
             self._reach(path.version)
             self._record(path.version, path.modified, info)
@@ -157,11 +149,6 @@ class Recorder:
 class HistoryReader:
     """Reads the recorded commits, in order, and can continue where it stopped.
 
-    Args:
-        store: The log's store.
-        listing: The log.
-        keep_lines: Keep the text of the small actions.
-
     Attributes:
         base: The first readable version, where the record of commits does not begin with version 0.
         builder: The files taken so far.
@@ -196,14 +183,7 @@ class HistoryReader:
         read: Sequence[LogPath],
         versions: tuple[int, int],
     ) -> HistoryReader:
-        """Continue after an earlier reading.
-
-        Args:
-            store: The log's store.
-            base, builder, recorder, lines: Those of the earlier reading.
-            read: The commits that it read.
-            versions: The first recorded version and the first readable one.
-        """
+        """Continue after an earlier reading."""
         reader = cls.__new__(cls)
         reader._store, reader._pending, reader._from_cache = store, None, True
         reader._first, reader._readable_from = versions

@@ -36,13 +36,7 @@ class IndexCache(Protocol):
         ...
 
     def keep(self, location: str, covered: Sequence[LogPath], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
-        """Cache tables of the table at a location, in place of earlier ones.
-
-        Args:
-            location: The table's root as a URL.
-            covered: The log files that they were read from, as listed before they were read.
-            tables: Makes the tables.
-        """
+        """Cache tables of the table at a location, in place of earlier ones."""
         ...
 
     def drop(self, location: str) -> None:

@@ -65,8 +65,6 @@ class KeyFiles:
     """The statistics of all files that were live at a version of a range.
 
     Args:
-        base: The files live at its first version.
-        from_version: That version.
         commits: The commits after it that exist; they have the statistics of the files they added.
     """
 
@@ -83,7 +81,6 @@ class KeyFiles:
 
         Args:
             files: Rows of `live_between`.
-            side: How to read them.
             where: The condition, over the names of ``side``.
             by_partition: False if not all files have values for the same partition columns.
         """

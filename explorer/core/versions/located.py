@@ -1,6 +1,7 @@
-"""The table's location, added to each error once, where it leaves the log.
+"""Decorators of methods that raise errors: the table's location is added, and missing files are recorded.
 
-Invariant: an error that has a table already keeps it.
+Invariants: an error that has a table already keeps it; a file is known as missing only after a check that it is not
+there, whatever an error states.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ChangeFeedGap, ExplorerError, StorageError
+from explorer.core.log.log_path import LOG_FOLDER
+from explorer.core.protocol.file_paths import canonical_key
 
-__all__ = ["HasLocation", "located"]
+__all__ = ["HasLocation", "Learner", "data_file_of", "learning", "located"]
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -40,3 +43,33 @@ def located(method: Callable[Concatenate[_Located, _P], _T]) -> Callable[Concate
             raise
 
     return call
+
+
+class Learner(Protocol):
+    """An object that records failures."""
+
+    def learn(self, error: BaseException | None) -> None:
+        """Check and record the missing file that a failure names."""
+
+
+_Reader = TypeVar("_Reader", bound=Learner)
+
+
+def learning(method: Callable[Concatenate[_Reader, _P], _T]) -> Callable[Concatenate[_Reader, _P], _T]:
+    """Pass each failure of a method that reads data files to its object."""
+
+    @wraps(method)
+    def call(self: _Reader, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(self, *args, **kwargs)
+        except ExplorerError as error:
+            self.learn(error)
+            raise
+
+    return call
+
+
+def data_file_of(error: BaseException | None) -> str | None:
+    """Return the decoded location of the data file that a failure names; None if it names none."""
+    path = error.path if isinstance(error, StorageError | ChangeFeedGap) else None
+    return None if path is None or path.startswith(f"{LOG_FOLDER}/") else canonical_key(path)

@@ -74,9 +74,6 @@ class Provenance:
     Args:
         commits: One record a commit, or a function that makes them at the first need.
         base: The state in force at the first readable version, where the record begins later than the table.
-        first_readable: The oldest version that can be read.
-        latest: The newest version.
-        by_catalog: Whether a catalog ratified the commits.
 
     Attributes:
         first_readable, latest, by_catalog: As given.

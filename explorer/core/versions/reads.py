@@ -58,9 +58,7 @@ def rows_meeting(snapshot: Snapshot, where: str | None, *, as_core: bool) -> Rea
     """Return the reads of the rows for which a condition is TRUE.
 
     Args:
-        snapshot: The version.
         where: The condition; None for all rows.
-        alike: The engine reads it as the core does.
     """
     if where is None or not as_core:
         return Reads()
@@ -74,9 +72,7 @@ def rows_matched(snapshot: Snapshot, on: str, *, as_core: bool) -> Reads:
     """Return the reads of the rows that may match a source row: those that meet the condition on the target alone.
 
     Args:
-        snapshot: The version.
         on: A condition over the columns of ``target`` and of the source.
-        alike: The engine reads it as the core does.
     """
     if not as_core:
         return Reads()
@@ -96,8 +92,6 @@ def first_read(reads: Reads, added: Sequence[AddLine], read: Snapshot | None) ->
     """Return the first of some later files which may contain a row that was read; None if none of them can.
 
     Args:
-        reads: The reads.
-        added: The files.
         read: The version that they are of; None if there was none.
     """
     if read is None or not added:
@@ -129,10 +123,6 @@ def reuse_unchanged(
 
     A plan is made again only if no commit in between conflicts with it: then no row that it searched for was added or
     removed, and its result is valid as long as its own files are as they were.
-
-    Args:
-        find: Searches a version.
-        changed: The files of a result that are removed or masked, as they were.
     """
     last: list[tuple[Snapshot, _ResultT]] = []
 

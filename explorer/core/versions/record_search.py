@@ -42,8 +42,6 @@ def matching_entries(table: pa.Table, wanted: EntryFilter, texts: Sequence[str])
     """Return the matching rows of a table, in its order.
 
     Args:
-        table: With timestamp, user_name and operation.
-        wanted: The criteria.
         texts: The columns of text, or of maps of text, that ``wanted.text`` is searched in.
     """
     columns = {name: table.column(name).to_pylist() for name in {"user_name", "operation", *texts}}

@@ -27,15 +27,15 @@ from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, Logical
 from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
-from explorer.core.protocol.schema.data_types import (
-    StructType,
-    UnreadColumn,
-    format_column,
-    parse_column,
-)
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.data_types import StructType, UnreadColumn, format_column, parse_column
+from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.sql.predicates import Expression
-from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, clustering_estimates
+from explorer.core.protocol.statistics.clustering_estimate import (
+    ClusteringEstimate,
+    Overlap,
+    clustering_estimates,
+    overlap_depth,
+)
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -46,7 +46,6 @@ from explorer.core.protocol.statistics.file_statistics import (
     statistics_columns,
     statistics_table,
 )
-from explorer.core.protocol.statistics.overlap import Overlap, overlap_depth
 from explorer.core.protocol.table_definition import TableDefinition, read_definition
 from explorer.core.protocol.table_features import active_features, check_readable
 
@@ -214,8 +213,8 @@ class Snapshot:
         if self._files.respelled is not None:
             return respelled_files(self.version, self._files)
         masks = "deletionVectors" in active_features(self.protocol)
-        found = contested_files(self.version, self._files) if masks else None
-        return self._empty_partition_values if found is None else found
+        by_vectors = contested_files(self.version, self._files) if masks else None
+        return self._empty_partition_values if by_vectors is None else by_vectors
 
     @property
     def _empty_partition_values(self) -> ContestedFiles | None:

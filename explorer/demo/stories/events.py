@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, NUM_INDEXED_COLS
@@ -60,7 +60,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
         by = DemoProvenance(calendar.at(week, weekday, "23:55:09"), "stream@shop.example")
         rows = _events(numbers, calendar.day(week, weekday), first_id, 9_000 if busy else 1_400)
         first_id += rows.num_rows
-        transaction = SetTransaction(app_id=stream, version=epoch, last_updated=milliseconds(by.at))
+        transaction = TransactionAction(app_id=stream, version=epoch, last_updated=milliseconds(by.at))
         table.append(by, rows, rows_per_file=110, transaction=transaction)
         if table.log.version % 10 == 0:
             table.log.checkpoint(by)

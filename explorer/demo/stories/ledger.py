@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
 from explorer.core.protocol.table_properties.registry import APPEND_ONLY, IN_COMMIT_TIMESTAMPS, LOG_RETENTION
@@ -69,7 +69,7 @@ def tell(table: TableWriter, calendar: Calendar) -> None:
 
 
 def _post(table: TableWriter, numbers: np.random.Generator, batch: int, at: datetime) -> None:
-    transaction = SetTransaction(app_id=_IMPORT, version=batch, last_updated=milliseconds(at))
+    transaction = TransactionAction(app_id=_IMPORT, version=batch, last_updated=milliseconds(at))
     by = DemoProvenance(at, "import@shop.example")
     table.append(by, _postings(numbers, at.date(), batch), transaction=transaction)
 

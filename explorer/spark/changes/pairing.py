@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.spark.changes.comparable import BOTH, SIGN, balance, comparable, same
 from explorer.spark.engine.expressions import joined
 

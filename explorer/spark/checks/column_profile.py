@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
-from explorer.core.protocol.schema.named_columns import choices, first_names
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.transaction.new_files.row_constraints import quoted_column
 from explorer.job import Job

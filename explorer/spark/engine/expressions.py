@@ -24,7 +24,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExpressionRefused
 from explorer.core.protocol.sql.functions import REFUSED
-from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import called_functions, normalized_expression, quoted_text
 from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class

@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, type_name
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.spark.scan.physical import spark_type
 
 if TYPE_CHECKING:

@@ -31,14 +31,14 @@ from explorer.spark.scan.predicate import condition
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["as_compared", "matching", "needed_files", "reads_alike"]
+__all__ = ["as_compared", "matching", "needed_files", "reads_like_core"]
 
 _ZONE: Final = "spark.sql.session.timeZone"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
 _KEPT: Final = "__explorer_kept"
 
 
-def reads_alike(snapshot: Snapshot, session: SparkSession | None = None) -> bool:
+def reads_like_core(snapshot: Snapshot, session: SparkSession | None = None) -> bool:
     """Return whether a session reads the names and times of a predicate as the core does; see `RowEngine`."""
     zone = (session or engine().session()).conf.get(_ZONE, "")
     return zone in _UTC and not case_collides(snapshot.schema)
@@ -52,7 +52,7 @@ def needed_files(session: SparkSession, snapshot: Snapshot, files: pa.Table, whe
         files: Some rows of ``snapshot.logical_files``.
         where: A vetted predicate; one that the core cannot read keeps every file.
     """
-    if not reads_alike(snapshot, session):
+    if not reads_like_core(snapshot, session):
         return files
     try:
         mask = snapshot.skipping(where).files.column("kept")

@@ -18,8 +18,8 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import EngineUnavailable, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.named_columns import choices, first_names
-from explorer.core.protocol.sql.normalized import NormalizedExpression
+from explorer.core.protocol.schema.edit import choices, first_names
+from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import check_clock, normalized_expression, quoted_text
 from explorer.data_files.file_columns import case_collides
 from explorer.spark.engine.expressions import analysed

@@ -14,15 +14,15 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, parse_column
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import MergeClause
-from explorer.core.transaction.new_files.kept_texts import default_expressions
+from explorer.core.transaction.new_files.row_constraints import default_expressions
 from explorer.spark.engine.expressions import expression
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import column_value

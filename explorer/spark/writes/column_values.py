@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import EngineUnavailable, InvalidIntent
-from explorer.core.protocol.schema.named_columns import choices, first_names
+from explorer.core.protocol.schema.edit import choices, first_names
 
 __all__ = ["check_casts", "column_value"]
 

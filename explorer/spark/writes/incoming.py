@@ -25,17 +25,22 @@ from explorer.core.errors import (
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.partition_values import format_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     IDENTITY_ALLOW_EXPLICIT_INSERT,
     IDENTITY_START,
 )
-from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.transaction.guards.rows import row_texts
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_expressions, default_guards, generated_expression
+from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
+from explorer.core.transaction.new_files.row_constraints import (
+    RowRule,
+    default_expressions,
+    default_guards,
+    generated_expression,
+    row_rules,
+)
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.deadline import limited
@@ -239,9 +244,9 @@ def rule_guard(rule: RowRule, broken: int, rows: int, among: DataFrame | None = 
     evidence: dict[str, Any] = {"rule": rule.expression, "rows": rows, "violations": broken}
     if not broken:
         detail = "Every new row keeps it." if rows else "No new rows."
-        if rows and rule.kept is not None and rule.kept.doubt:
-            doubt = evidence | {"detail": f"{rule.kept.doubt} {detail.rstrip('.')} as Spark reads it."}
-            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.kept.remedy)
+        if rows and rule.stored is not None and rule.stored.doubt:
+            doubt = evidence | {"detail": f"{rule.stored.doubt} {detail.rstrip('.')} as Spark reads it."}
+            return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "unknown", doubt, rule.stored.remedy)
         return GuardResult(f"new-rows:{rule.kind}:{rule.name}", "pass", evidence | {"detail": detail})
     if among is not None:
         (breaks,) = breaks_rules(among, [rule])

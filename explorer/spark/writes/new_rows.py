@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from explorer import credentials
 from explorer.core import errors
 from explorer.core.protocol import file_paths, partition_values
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
 from explorer.data_files import file_plan, file_writer, physical_columns, written_files

@@ -18,10 +18,8 @@ from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.logical_files import files_to_come
 from explorer.core.protocol.schema.data_types import parse_column
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.file_facts import FileFacts
+from explorer.core.transaction.new_files.file_facts import Arrangement, NewFileFacts, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Written
 from explorer.spark.engine.deadline import limited
 from explorer.spark.scan.physical import quoted
@@ -47,7 +45,7 @@ def rewrite(
 ) -> Written:
     """Write the rows of some files that a deletion leaves; see `RowEngine.rewrite`."""
     staying = [file for file in touched if not file.is_emptied]
-    deleted: tuple[FileFacts, ...] = ()
+    deleted: tuple[NewFileFacts, ...] = ()
     if recorded:
         files = chosen_files(snapshot, {file.add.path for file in touched})
         rows = scan(log, snapshot, files, where, unpadded=True, needed=True)
@@ -68,7 +66,9 @@ def record_inserts(log: DeltaLog, snapshot: Snapshot, written: Written, layout: 
     return tuple(map(layout.change_of, recorded_inserts(log, snapshot, written, layout)))
 
 
-def recorded_inserts(log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout) -> tuple[FileFacts, ...]:
+def recorded_inserts(
+    log: DeltaLog, snapshot: Snapshot, written: Written, layout: FileLayout
+) -> tuple[NewFileFacts, ...]:
     """Write the change files of `record_inserts`, with the values that the rows got as they were written."""
     if not written.adds:
         return ()
@@ -97,7 +97,7 @@ def chosen_files(snapshot: Snapshot, raw_paths: Collection[str]) -> pa.Table:
     return files.take(int64s([place for place, path in enumerate(paths) if path in raw_paths]))
 
 
-def _recorded(log: DeltaLog, rows: Scan, change: str, count: int, layout: FileLayout) -> tuple[FileFacts, ...]:
+def _recorded(log: DeltaLog, rows: Scan, change: str, count: int, layout: FileLayout) -> tuple[NewFileFacts, ...]:
     marked = Reading(rows.frame.withColumn("_change_type", sf.lit(change)), rows.failure)
     return write_files(log.store, layout, NewRows(marked, rows=count, changes=True)).files
 

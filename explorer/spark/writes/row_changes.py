@@ -23,12 +23,9 @@ from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
 from explorer.core.transaction.intents.records import Merge, MergeClause, Update, merge_clauses
-from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.kept_texts import default_guards, generated_expression
+from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.row_constraints import RowRule, default_guards, generated_expression, row_rules
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles
@@ -261,7 +258,7 @@ class _Writer:
             parts = (*parts, _Part(self._written(rows, on, self.counts.inserted), replaced))
         return parts
 
-    def record(self, numbered: Sequence[WrittenFiles]) -> tuple[FileFacts, ...]:
+    def record(self, numbered: Sequence[WrittenFiles]) -> tuple[NewFileFacts, ...]:
         """Write what the change feed gets; inserted rows with the values that were filled in them."""
         adds = tuple(self.layout.add_of(file) for each in numbered for file in each.files)
         written = Written(adds, rows=sum(each.rows for each in numbered))

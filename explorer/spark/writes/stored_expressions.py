@@ -19,8 +19,7 @@ from pyspark.sql import types as st
 
 from explorer.core.errors import CorruptTable, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.transaction.new_files.kept_texts import StoredExpression
-from explorer.core.transaction.new_files.row_constraints import RowRule
+from explorer.core.transaction.new_files.row_constraints import RowRule, StoredExpression
 from explorer.core.transaction.proposal import GuardResult
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.failures import first_sentence
@@ -79,8 +78,8 @@ def fault_of(
         if (error := _failure(one.rows, [one.value])) is not None:
             return _broken(one.stored, error)
     for rule in rules:
-        if rule.kept is not None and (error := _rule_failure(judged, rule)) is not None:
-            return _broken(rule.kept, error)
+        if rule.stored is not None and (error := _rule_failure(judged, rule)) is not None:
+            return _broken(rule.stored, error)
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer import formatting as fmt
-from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
+from explorer.core.compatibility.matrix import losses_in_words, releases_in_words
 from explorer.core.transaction.commit_plan import Plan
 
 __all__ = ["ClientLoss", "LossGroup", "client_losses", "loss_groups", "loss_summary", "lost_clients", "my_summary"]

@@ -19,7 +19,7 @@ from explorer.core.protocol.table_properties.registry import (
     LOG_RETENTION,
 )
 from explorer.core.transaction.commit_plan import CommitPlan, Plan
-from explorer.core.transaction.guards.column_names import MAP_FIRST
+from explorer.core.transaction.guards.columns import MAP_FIRST
 from explorer.core.transaction.intents.records import CleanLog, SetProperties, Vacuum
 from explorer.core.transaction.proposal import GuardResult
 from explorer.views.act.intent_form import answers_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
 from explorer.core.protocol.json_values import JsonObject, decode_json

@@ -8,7 +8,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.column_mapping import mapping_mode
-from explorer.core.transaction.file_moves import file_moves
+from explorer.core.transaction.consequences import file_moves
 from explorer.core.transaction.proposal import Estimate, Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.snapshot import Snapshot

@@ -15,7 +15,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import demands_of_paths
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow, matrix
 from explorer.core.compatibility.my_clients import with_writers
-from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.compatibility.releases import writers_seen
 from explorer.storage.schemes import STORAGES
 from explorer.system import my_clients
 from explorer.views.listing import Listing, ListingColumn

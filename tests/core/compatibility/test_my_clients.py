@@ -9,8 +9,7 @@ from explorer.core.compatibility.access import compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import WORST_FIRST, matrix, my_losses
 from explorer.core.compatibility.my_clients import MyClient, parse_my_clients, with_writers
-from explorer.core.compatibility.releases import client_named, known_release
-from explorer.core.compatibility.writers_seen import engine_named, writers_seen
+from explorer.core.compatibility.releases import client_named, engine_named, known_release, writers_seen
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Protocol
 from tests.support.logs import small_logs

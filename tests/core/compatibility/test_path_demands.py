@@ -20,7 +20,7 @@ from explorer.core.compatibility.demands import (
 )
 from explorer.core.compatibility.matrix import matrix
 from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.compatibility.writers_seen import OWN_ENGINE
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.storage.schemes import STORAGES
 from tests.support.clients.other_readers import deltalake_rows, duckdb_rows
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write_log

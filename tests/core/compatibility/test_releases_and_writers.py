@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.compatibility.client_facts import ClientFact, ClientFacts
-from explorer.core.compatibility.releases import client_named, known_release
-from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.compatibility.releases import client_named, known_release, writers_seen
 from explorer.core.errors import RequestError
 from tests.core.compatibility.test_verdict_facts import row
 from tests.support.logs import small_logs

@@ -7,8 +7,7 @@ import pytest
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import ClientFact, ClientFacts
 from explorer.core.compatibility.matrix import MatrixRow, matrix
-from explorer.core.compatibility.releases import client_named, known_release
-from explorer.core.compatibility.writers_seen import writers_seen
+from explorer.core.compatibility.releases import client_named, known_release, writers_seen
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Metadata, Protocol
 from tests.support.logs import small_logs

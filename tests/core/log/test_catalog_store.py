@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
 from explorer.core.log.log_path import STAGED_FOLDER, checksum_name
-from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
+from explorer.core.log.table_state import VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import write_checksum
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store

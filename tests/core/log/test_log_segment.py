@@ -10,7 +10,7 @@ import explorer
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log.log_path import LAST_CHECKPOINT, LogFileKind, commit_name
 from explorer.core.log.log_segment import list_log
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.checkpoint_shapes import SHAPES, Shape, write_checkpoint
@@ -265,7 +265,7 @@ def test_a_compaction_makes_no_version() -> None:
 
 def test_what_was_read_before_does_not_change_what_a_version_says() -> None:
     store = new_store()
-    one = SetTransaction(app_id="x", version=1)
+    one = TransactionAction(app_id="x", version=1)
     write_checkpoint(store, 1, (PROTOCOL, METADATA, add("a"), one), "classic")
     # The commit was emptied after its checkpoint was made.
     found = table({0: (PROTOCOL, METADATA), 1: (), 2: (add("b"),)}, store)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from explorer.core.errors import VersionGap, VersionNotFound
-from explorer.core.log.checkpoint_files import Checkpoint
+from explorer.core.log.listed_log import CompleteCheckpoint
 from explorer.core.log.log_path import LogPath, parse_log_name
 from explorer.core.log.log_segment import LogSegment, arrange_log
 from tests.support.at_least_one import at_least_one
@@ -34,13 +34,13 @@ def compaction(first: int, last: int) -> LogPath:
     return file(f"{first:020d}.{last:020d}.compacted.json")
 
 
-def classic(version: int) -> Checkpoint:
-    return Checkpoint(version, (file(f"{version:020d}.checkpoint.parquet"),))
+def classic(version: int) -> CompleteCheckpoint:
+    return CompleteCheckpoint(version, (file(f"{version:020d}.checkpoint.parquet"),))
 
 
-def parts(version: int, count: int, present: int) -> Checkpoint:
+def parts(version: int, count: int, present: int) -> CompleteCheckpoint:
     names = [f"{version:020d}.checkpoint.{part:010d}.{count:010d}.parquet" for part in range(1, present + 1)]
-    return Checkpoint(version, tuple(file(name) for name in names))
+    return CompleteCheckpoint(version, tuple(file(name) for name in names))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def parts(version: int, count: int, present: int) -> Checkpoint:
         (2, None, [commit(0), commit(1), commit(2)]),
         (2, classic(2), []),
         (4, classic(2), [commit(3), commit(4)]),
-        (2, Checkpoint(2, (file(f"{2:020d}.checkpoint.{UUID}.parquet"),)), []),
+        (2, CompleteCheckpoint(2, (file(f"{2:020d}.checkpoint.{UUID}.parquet"),)), []),
         (3, parts(2, 3, 3), [commit(3)]),
         (2, parts(2, 1, 1), []),
         (3, classic(1), [commit(2), staged(3)]),
@@ -60,7 +60,7 @@ def parts(version: int, count: int, present: int) -> Checkpoint:
     ],
 )
 def test_files_that_make_up_a_version_are_its_segment(
-    version: int, checkpoint: Checkpoint | None, commits: list[LogPath]
+    version: int, checkpoint: CompleteCheckpoint | None, commits: list[LogPath]
 ) -> None:
     found = LogSegment(version, checkpoint, tuple(commits))
     assert (found.version, found.checkpoint, found.commits) == (version, checkpoint, tuple(commits))
@@ -104,11 +104,15 @@ def test_files_that_make_up_a_version_are_its_segment(
             id="a part is missing",
         ),
         pytest.param(
-            2, Checkpoint(2, ()), [], "the checkpoint of version 2 has no part or one of another version", id="no part"
+            2,
+            CompleteCheckpoint(2, ()),
+            [],
+            "the checkpoint of version 2 has no part or one of another version",
+            id="no part",
         ),
         pytest.param(
             2,
-            Checkpoint(2, classic(1).parts),
+            CompleteCheckpoint(2, classic(1).parts),
             [],
             "the checkpoint of version 2 has no part or one of another version",
             id="a part of another version",
@@ -117,7 +121,7 @@ def test_files_that_make_up_a_version_are_its_segment(
     ],
 )
 def test_files_that_do_not_make_up_a_version_are_no_segment(
-    version: int, checkpoint: Checkpoint | None, commits: list[LogPath], what: str
+    version: int, checkpoint: CompleteCheckpoint | None, commits: list[LogPath], what: str
 ) -> None:
     with pytest.raises(ValueError, match="do not make it up") as error:
         LogSegment(version, checkpoint, tuple(commits))

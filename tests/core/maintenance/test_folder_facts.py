@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name, compaction_name
-from explorer.core.maintenance.temporary_files import leftovers
+from explorer.core.maintenance.folder_listing import leftovers
 from explorer.core.maintenance.vacuum_effects import vacuum_effects, versions_in_words
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.storage import open_store

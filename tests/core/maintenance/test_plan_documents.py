@@ -241,7 +241,7 @@ def test_a_clean_up_is_said_and_told(aged: Callable[..., explorer.Table]) -> Non
                 "warn",
                 "time-travel",
                 "Versions 0 to 2 will be lost.",
-                "Ask who still reads these versions, or keep a copy.",
+                "Check who still reads these versions, or keep a copy.",
                 firstVersion=0,
                 lastVersion=2,
             ),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.core.maintenance.temporary_files import is_leftover
+from explorer.core.maintenance.folder_listing import is_leftover
 from explorer.storage import open_store
 from tests.support.logs.small_logs import METADATA, PROTOCOL, table
 

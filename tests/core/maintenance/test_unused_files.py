@@ -15,7 +15,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
-from explorer.core.maintenance.unused_files import UNNAMED, NeededFiles, needed_files, other_tables, unused_files
+from explorer.core.maintenance.unused_files import UNNAMED, ReferencedFiles, needed_files, other_tables, unused_files
 from explorer.core.protocol.actions import AddCDCFile, DeletionVectorDescriptor, Remove
 from explorer.core.protocol.arrow import arrays
 from explorer.core.protocol.arrow.arrays import int64s, strings
@@ -27,7 +27,7 @@ from tests.support.logs.small_logs import MASKED, METADATA, add, new_store, remo
 VECTOR = "p", "file:///table/dv.bin"
 
 
-def _until(needed: NeededFiles, *keys: str) -> list[int]:
+def _until(needed: ReferencedFiles, *keys: str) -> list[int]:
     return [int(time) for time in needed.until(strings(keys))]
 
 
@@ -36,7 +36,7 @@ def _times(*times: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def test_a_key_is_needed_until_the_latest_time_of_all_that_name_it() -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add(strings(["a", "b", "a", "c"]), _times(5, 7, 9, 3))
     needed.add(strings(["b", "d"]), _times(6, 6))
     needed.add(strings(["e"]))
@@ -45,7 +45,7 @@ def test_a_key_is_needed_until_the_latest_time_of_all_that_name_it() -> None:
 
 
 def test_places_of_one_time_are_looked_up_as_those_of_many() -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add(strings(["a", "b"]), _times(4, 4))
     needed.add(strings(["b", "a"]), _times(3, 8))
     assert _until(needed, "b", "a", "c") == [4, 8, UNNAMED]
@@ -53,24 +53,24 @@ def test_places_of_one_time_are_looked_up_as_those_of_many() -> None:
 
 @pytest.mark.parametrize("place", ["/elsewhere/a", "s3://bucket/a", "x//a", "./a", "x/../a", "x/."])
 def test_a_place_that_may_be_under_the_root_keeps_all_files_of_its_name(place: str) -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add(strings(["b", place]), _times(2, 5))
     name = place.rpartition("/")[2]
     assert _until(needed, f"deep/{name}", name, f"deep/x{name}", "deep/b", "b") == [5, 5, UNNAMED, UNNAMED, 2]
 
 
 def test_a_file_of_vectors_is_needed_as_long_as_the_last_vector_in_it() -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     kinds, places = ["p", None, "p", "i", "p"], [VECTOR[1], None, "file:///table/other.bin", "inline", VECTOR[1]]
     needed.add_vectors(strings(kinds), strings(places), _times(9, 1, 4, 8, 5))
     assert _until(needed, "dv.bin", "other.bin", "inline") == [9, 4, UNNAMED]
-    live = NeededFiles()
+    live = ReferencedFiles()
     live.add_vectors(strings(kinds), strings(places))
     assert _until(live, "dv.bin", "other.bin") == [FOREVER, FOREVER]
 
 
 def test_lines_name_their_file_in_both_spellings_and_their_vector() -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     vector = DeletionVectorDescriptor(*VECTOR, 34, 1, 1)
     needed.add_lines([RemoveLine("a%20b", deletion_vector=vector), RemoveLine("c")], [5, 6])
     assert _until(needed, "a b", "a%20b", "dv.bin", "c") == [5, 5, 5, 6]
@@ -91,11 +91,11 @@ def test_columns_in_several_chunks_have_each_its_own_times(large: int, monkeypat
             "dv_path_or_inline": column([None, VECTOR[1]], [None], ["file:///table/last.bin"]),
         }
     )
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add_columns(files, _times(1, 2, 3, 4))
     assert _until(needed, "a", "b", "c", "%63", "d", "dv.bin", "last.bin") == [1, 2, 3, 3, 4, 2, 4]
     assert needed.unlisted(strings(["a"])) == (0, [])
-    live = NeededFiles()
+    live = ReferencedFiles()
     live.add_columns(files, live=True)
     assert live.unlisted(strings(["a", "d"])) == (4, ["b", "c"])
     assert _until(live, "a", "last.bin") == [FOREVER, FOREVER]
@@ -107,12 +107,12 @@ def test_a_live_file_elsewhere_is_not_looked_for_under_the_root() -> None:
     )
     files = files.append_column("dv_storage_type", pa.nulls(2, pa.string()))
     files = files.append_column("dv_path_or_inline", pa.nulls(2, pa.string()))
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add_columns(files, live=True)
     assert needed.unlisted(strings(["c"])) == (1, ["b"])
 
 
-def _needed(*removals: Remove, checkpoint: bool = False) -> NeededFiles:
+def _needed(*removals: Remove, checkpoint: bool = False) -> ReferencedFiles:
     """What a table needs that added three files and removed some; the newest checkpoint has the removals, or not."""
     store = new_store()
     adds = [add("a", vector=removals[0].deletion_vector), add("b"), add("c")]
@@ -165,7 +165,7 @@ def _listing(**modified: int) -> pa.Table:
 
 
 def test_what_goes_is_older_than_the_cut_off_and_was_not_needed_at_it() -> None:
-    needed = NeededFiles()
+    needed = ReferencedFiles()
     needed.add(strings(["c", "d", "e"]), _times(99, 100, 101))
     listing = _listing(z=99, a=100, b=101, c=1, d=1, e=1)
     assert unused_files(listing, needed, 100).files.column("path").to_pylist() == ["c", "z"]
@@ -174,8 +174,8 @@ def test_what_goes_is_older_than_the_cut_off_and_was_not_needed_at_it() -> None:
 def test_folders_named_metadata_stay_only_where_they_are_iceberg_s() -> None:
     listing = pa.table({"path": strings(["metadata/a", "x"]), "size": int64s([1, 1]), "modified": int64s([1, 1])})
     for iceberg, gone in ((False, ["metadata/a", "x"]), (True, ["x"])):
-        assert unused_files(listing, NeededFiles(), 5, iceberg=iceberg).files.column("path").to_pylist() == gone
-    assert unused_files(listing, NeededFiles(), 5).files.column("path").to_pylist() == ["metadata/a", "x"]
+        assert unused_files(listing, ReferencedFiles(), 5, iceberg=iceberg).files.column("path").to_pylist() == gone
+    assert unused_files(listing, ReferencedFiles(), 5).files.column("path").to_pylist() == ["metadata/a", "x"]
 
 
 def test_a_table_inside_another_inside_the_root_is_the_outer_one_s() -> None:

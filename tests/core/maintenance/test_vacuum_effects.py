@@ -111,7 +111,7 @@ def test_changes_cannot_be_told_whose_files_go(value: str, gone: list[str], unto
         4: [add("e", data_change=False), remove("d", data_change=False)],
     }
     found = effects(table(commits, store), gone)
-    assert found.untold == (untold if value == "true" or gone == ["c"] else ())
+    assert found.unreadable_changes == (untold if value == "true" or gone == ["c"] else ())
 
 
 def test_rows_that_are_only_moved_are_no_changes() -> None:
@@ -121,8 +121,8 @@ def test_rows_that_are_only_moved_are_no_changes() -> None:
         2: [remove("ab")],
     }
     found = table(commits)
-    assert effects(found, ["a"]).untold == (0,)
-    assert effects(found, ["ab"]).untold == (2,)
+    assert effects(found, ["a"]).unreadable_changes == (0,)
+    assert effects(found, ["ab"]).unreadable_changes == (2,)
 
 
 def test_changes_told_by_a_file_of_vectors_go_with_it_and_those_that_were_gone_are_not_named() -> None:
@@ -142,10 +142,10 @@ def test_changes_told_by_a_file_of_vectors_go_with_it_and_those_that_were_gone_a
         4: [remove("a", vector=second)],
     }
     found, stored = table(commits), ["a", "b", *places]
-    assert effects(found, [places[0]], stored).untold == (1, 2)
-    assert effects(found, [places[1]], stored).untold == (2, 4)
-    assert effects(found, ["b"], stored).untold == (0, 3)
-    assert effects(found, ["b", places[1]], ["b", places[1]]).untold == (3,), (
+    assert effects(found, [places[0]], stored).unreadable_changes == (1, 2)
+    assert effects(found, [places[1]], stored).unreadable_changes == (2, 4)
+    assert effects(found, ["b"], stored).unreadable_changes == (0, 3)
+    assert effects(found, ["b", places[1]], ["b", places[1]]).unreadable_changes == (3,), (
         "a is gone, and with it versions 0 to 2, 4"
     )
-    assert effects(found, [places[0]], ["b", *places]).untold == ()
+    assert effects(found, [places[0]], ["b", *places]).unreadable_changes == ()

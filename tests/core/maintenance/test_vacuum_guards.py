@@ -59,7 +59,7 @@ def test_a_plan_that_takes_versions_says_which_and_what_stays(tmp_path: Path) ->
         "time-travel",
         "warn",
         {"firstVersion": 0, "lastVersion": 0, "numVersions": 1, "detail": "Version 0 will be lost."},
-        "Ask who still reads these versions, or keep a copy.",
+        "Check who still reads these versions, or keep a copy.",
     )
     assert consequences == Consequences(
         time_travel="Version 0 can no longer be read.",

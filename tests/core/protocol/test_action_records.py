@@ -25,8 +25,8 @@ from explorer.core.protocol.actions import (
     Metadata,
     Protocol,
     Remove,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
     encode_line,
 )
 from explorer.core.protocol.json_values import decode_json, encode_json, exact_number, plain_number
@@ -75,7 +75,7 @@ WIRE = {"storageType": "u", "pathOrInlineDv": "ab^", "sizeInBytes": 40, "cardina
             },
         ),
         (AddCDCFile(path="c", size=3), {"path": "c", "partitionValues": {}, "size": 3, "dataChange": False}),
-        (SetTransaction(app_id="a", version=4), {"appId": "a", "version": 4}),
+        (TransactionAction(app_id="a", version=4), {"appId": "a", "version": 4}),
         (DomainMetadata(domain="d"), {"domain": "d", "configuration": "", "removed": False}),
         (
             CommitInfo(in_commit_timestamp=5, is_blind_append=False, operation_parameters={"n": Decimal("1e400")}),
@@ -89,7 +89,7 @@ WIRE = {"storageType": "u", "pathOrInlineDv": "ab^", "sizeInBytes": 40, "cardina
     ],
 )
 def test_an_action_is_written_in_the_names_of_the_protocol_and_read_back(action: Action, line: dict[str, Any]) -> None:
-    names = {Protocol: "protocol", Metadata: "metaData", AddCDCFile: "cdc", SetTransaction: "txn"}
+    names = {Protocol: "protocol", Metadata: "metaData", AddCDCFile: "cdc", TransactionAction: "txn"}
     name = names.get(type(action), f"{type(action).__name__[0].lower()}{type(action).__name__[1:]}")
     assert decode_json(encode_json(action.to_wire())) == line
     assert decode_json(encode_line(action)) == {name: line}

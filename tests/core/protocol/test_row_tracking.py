@@ -11,7 +11,7 @@ import pytest
 import explorer
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.core.transaction.new_files.row_ids import number_rows
+from explorer.core.transaction.new_files.file_actions import number_rows
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 

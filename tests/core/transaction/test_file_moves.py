@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
-from explorer.core.transaction.consequences import time_travel_effect
-from explorer.core.transaction.file_moves import file_moves
+from explorer.core.transaction.consequences import file_moves, time_travel_effect
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.written_lines import written_lines

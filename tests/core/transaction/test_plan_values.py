@@ -12,7 +12,7 @@ import pytest
 
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.errors import EngineUnavailable, RequestError, TableNotFound
-from explorer.core.protocol.actions import Action, AddCDCFile, DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import Action, AddCDCFile, DomainMetadata, TransactionAction
 from explorer.core.transaction.commit_plan import (
     CommitPlan,
     CommitResult,
@@ -24,8 +24,7 @@ from explorer.core.transaction.commit_plan import (
     MaintenanceResult,
     check_table,
 )
-from explorer.core.transaction.commit_target import NewPlace
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import Context, NewPlace
 from explorer.core.transaction.intents.records import Checkpoint, SetDescription
 from explorer.core.transaction.proposal import (
     GRAVEST_FIRST,
@@ -245,7 +244,7 @@ def test_a_place_without_a_table_has_no_version_until_somebody_makes_one() -> No
 
 
 def test_the_actions_of_a_proposal_are_in_the_order_of_the_log() -> None:
-    txn, cdc = SetTransaction(app_id="a", version=1), AddCDCFile(path="c", size=1)
+    txn, cdc = TransactionAction(app_id="a", version=1), AddCDCFile(path="c", size=1)
     domain, add, gone = DomainMetadata(domain="d"), small_logs.add("b"), small_logs.remove("a")
     made = Proposal(
         operation="X", parameters={}, metadata=small_logs.METADATA, protocol=small_logs.PROTOCOL,

@@ -15,15 +15,15 @@ import explorer
 from explorer.core.errors import EngineUnavailable
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Action, SetTransaction
+from explorer.core.protocol.actions import Action, TransactionAction
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.transaction.batches import once, recorded_by, recorded_proposal
-from explorer.core.transaction.carried_fields import carried, unknown_fields
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Append, CreateTable, Delete
+from explorer.core.transaction.new_files.file_actions import carried, unknown_fields
 from explorer.core.transaction.preparation import prepared, prepared_creation
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, Writing, Written
+from explorer.core.transaction.row_preparation.proposer import once, recorded_by, recorded_proposal
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
 from tests.support.logs.small_proposals import protocol, snapshot
@@ -59,8 +59,8 @@ def context(rows: Any = None, now: int = 77) -> Context:
     )  # fmt: skip
 
 
-def batch(version: int, app: str = "loader") -> SetTransaction:
-    return SetTransaction(app_id=app, version=version)
+def batch(version: int, app: str = "loader") -> TransactionAction:
+    return TransactionAction(app_id=app, version=version)
 
 
 def written(table: explorer.Table, version: int, now: int = 5, made: Proposal | None = None) -> Proposal:
@@ -71,7 +71,7 @@ def written(table: explorer.Table, version: int, now: int = 5, made: Proposal | 
 
 @pytest.mark.parametrize(("held", "newest"), [([], None), ([batch(9, "other")], None), ([batch(1)], 1)])
 def test_a_batch_that_the_table_does_not_hold_is_recorded_with_its_rows(
-    held: list[SetTransaction], newest: int | None
+    held: list[TransactionAction], newest: int | None
 ) -> None:
     table = small_logs.table({0: [*FIRST, *held]})
     own, other = GuardResult("own", "pass", {}), batch(3, "third")
@@ -79,7 +79,7 @@ def test_a_batch_that_the_table_does_not_hold_is_recorded_with_its_rows(
     detail = f"The table does not hold batch 2 of the application 'loader'; its newest is {newest}."
     evidence = {"appId": "loader", "version": 2, "newest": newest, "detail": detail}
     guard = GuardResult("batch-is-new", "pass", evidence)
-    recorded = SetTransaction(app_id="loader", version=2, last_updated=5)
+    recorded = TransactionAction(app_id="loader", version=2, last_updated=5)
     assert made == Proposal(
         operation="WRITE", parameters={}, transactions=(other, recorded), guards=(guard, own), writing=None
     )
@@ -128,7 +128,7 @@ def test_an_intent_without_a_batch_is_proposed_as_it_is() -> None:
     ],
 )
 def test_a_batch_that_the_table_holds_is_told_with_the_version_that_wrote_it(
-    commits: dict[int, list[SetTransaction]], version: int, found: int | None
+    commits: dict[int, list[TransactionAction]], version: int, found: int | None
 ) -> None:
     table = small_logs.table({key: [*(FIRST if key == 0 else ()), *lines] for key, lines in commits.items()})
     newest = table.snapshot().transactions["loader"]
@@ -151,7 +151,7 @@ def test_a_batch_that_is_there_writes_nothing_and_says_where_it_is() -> None:
     )
 
 
-def first(*lines: SetTransaction) -> Commit:
+def first(*lines: TransactionAction) -> Commit:
     return decode_commit(small_logs.lines([small_logs.commit_info("WRITE"), *lines]), 7, "_delta_log/7.json")
 
 
@@ -169,7 +169,7 @@ def first(*lines: SetTransaction) -> Commit:
     ],
 )
 def test_another_writer_may_have_recorded_the_batch_first(
-    lines: list[SetTransaction], reads: tuple[str, ...], found: RecordedBatch | None
+    lines: list[TransactionAction], reads: tuple[str, ...], found: RecordedBatch | None
 ) -> None:
     made = Proposal(operation="WRITE", parameters={}, transactions=(batch(2),), read_applications=reads)
     assert recorded_by(first(*lines), made) == found

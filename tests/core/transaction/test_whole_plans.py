@@ -15,12 +15,11 @@ import pytest
 import explorer
 from explorer.core.compatibility.access import losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.compatibility.loss_words import releases_in_words
+from explorer.core.compatibility.matrix import releases_in_words
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.core.transaction.commit_target import NewPlace
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import Context, NewPlace
 from explorer.core.transaction.intents.records import CreateTable, SetDescription
 from explorer.core.transaction.planner import Request, access_change, make_plan, remake_plan
 from explorer.core.transaction.proposal import GuardResult, Proposal, RecordedBatch, RowCheck
@@ -261,7 +260,7 @@ BRINGS = Proposal(operation="X", parameters={}, adds=(PLAIN, MASKED))
 def test_vectors_count_as_used_unless_no_file_is_seen_to_have_one(
     live: Any, rules: Protocol, made: Proposal, look: bool, unused: tuple[bool, bool]
 ) -> None:
-    before, after = access_change(snapshot(live, rules=rules), made, look=look)
+    before, after = access_change(snapshot(live, rules=rules), made, always=look)
     assert ("deletionVectors" in before.unused, "deletionVectors" in after.unused) == unused
     assert (before.protocol, after.protocol) == (rules, rules)
 

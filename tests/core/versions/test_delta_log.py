@@ -7,7 +7,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import SetTransaction
+from explorer.core.protocol.actions import TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -16,8 +16,8 @@ from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, pa
 OTHER = msgspec.structs.replace(METADATA, id="another", description="another table")
 
 
-def batch(application: str, version: int = 1) -> SetTransaction:
-    return SetTransaction(app_id=application, version=version)
+def batch(application: str, version: int = 1) -> TransactionAction:
+    return TransactionAction(app_id=application, version=version)
 
 
 def test_what_is_newer_goes_on_top_of_what_is_known() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Action, AddCDCFile, CommitInfo, DomainMetadata, Metadata, SetTransaction
+from explorer.core.protocol.actions import Action, AddCDCFile, CommitInfo, DomainMetadata, Metadata, TransactionAction
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history_reader import Recorder
 from explorer.core.versions.provenance import BaseState, CommitRecord
@@ -255,7 +255,7 @@ def test_before_the_first_readable_version_nothing_is_said_of_what_is_in_force()
 
 
 RECORDED = [
-    SetTransaction(app_id="x", version=1),
+    TransactionAction(app_id="x", version=1),
     commit_info("WRITE", in_commit_timestamp=40),
     AddCDCFile(path="c", size=7),
     DomainMetadata(domain="d", configuration="{}"),

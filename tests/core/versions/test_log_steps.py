@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from explorer.core.log.log_path import commit_name, compaction_name
-from explorer.core.protocol.actions import Action, SetTransaction
+from explorer.core.protocol.actions import Action, TransactionAction
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.storage import open_store
 from tests.core.versions.retention.test_log_facts import names
@@ -37,8 +37,8 @@ def log(commits: int = 6, checkpoint: int | None = None, *, odd: bool = False, h
     return FaultyStore(store)
 
 
-def batch(version: int) -> SetTransaction:
-    return SetTransaction(app_id="app", version=version)
+def batch(version: int) -> TransactionAction:
+    return TransactionAction(app_id="app", version=version)
 
 
 def numbered(last: int) -> list[str]:

@@ -22,13 +22,12 @@ from explorer.core.protocol.actions import (
     Format,
     Metadata,
     Protocol,
-    SetTransaction,
+    TransactionAction,
 )
 from explorer.core.protocol.deletion_vectors import encode_vectors
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
-from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate
-from explorer.core.protocol.statistics.overlap import Overlap
+from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, Overlap
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add
 from tests.support.logs.small_schemas import MAPPED, NAME, field, mapped, struct
@@ -70,7 +69,7 @@ def test_a_version_says_what_is_in_force() -> None:
         DomainMetadata(domain="gone", configuration="x", removed=True),
         DomainMetadata(domain="app", configuration="{}"),
     ]
-    transactions = [SetTransaction(app_id="one", version=3), SetTransaction(app_id="one", version=4)]
+    transactions = [TransactionAction(app_id="one", version=3), TransactionAction(app_id="one", version=4)]
     found = state_of(*domains, *transactions[1:], *FILES, rules=rules)
     assert repr(found) == "Snapshot(version=0, columns=4)"
     assert (found.version, found.time_zone, found.protocol, found.metadata) == (0, UTC, rules, PARTED)

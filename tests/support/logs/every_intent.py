@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from explorer.core.transaction.proposals.drop_feature import DROPPABLE
+from explorer.core.transaction.proposals.features import DROPPABLE
 from explorer.core.versions.snapshot import Snapshot
 from tests.support.logs.raw_log import RawState
 

@@ -12,9 +12,8 @@ import numpy as np
 import explorer
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.transaction.context import Context
-from explorer.core.transaction.new_files.identity_values import Numbering
+from explorer.core.transaction.new_files.file_facts import Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import Incoming, MatchedChanges
 from tests.support.logs.small_logs import add
@@ -67,7 +66,7 @@ class GivenRows:
         """With what it was asked for something, each time."""
         return [more for asked, more in self.asked if asked == name]
 
-    def reads_alike(self, _snapshot: explorer.Snapshot) -> bool:
+    def reads_like_core(self, _snapshot: explorer.Snapshot) -> bool:
         return self._alike
 
     def vet(self, _schema: object, expression: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import explorer
 from explorer.core.log.commit import SmallActions, decode_small_actions
 from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name, commit_name
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.protocol.actions import (
     Action,
     Add,
@@ -118,7 +118,7 @@ def listed(checkpoints: Mapping[int, int], commits: Mapping[int, int]) -> LogLis
     return LogListing(
         {version: LogPath(commit_name(version), kinds[0], version, modified=time) for version, time in commits.items()},
         tuple(
-            Checkpoint(version, (LogPath(checkpoint_name(version), kinds[1], version, modified=time),))
+            CompleteCheckpoint(version, (LogPath(checkpoint_name(version), kinds[1], version, modified=time),))
             for version, time in checkpoints.items()
         ),
     )

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from explorer.core.compatibility.loss_words import losses_in_words
+from explorer.core.compatibility.matrix import losses_in_words
 from explorer.core.protocol.counted import all_of
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan, MaintenanceResult
 from explorer.core.transaction.consequences import time_travel_effect
@@ -18,7 +18,7 @@ from explorer.core.transaction.guards.restore import restore_guard
 from explorer.core.transaction.intents.records import Overwrite, Vacuum
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
-from explorer.core.transaction.proposals.rows.overwrite_rows import Replaced, overwrite_rows
+from explorer.core.transaction.proposals.rows.overwrite_rows import ReplacedRows, overwrite_rows
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
@@ -59,7 +59,7 @@ def merges() -> Texts:
 def overwrites() -> Texts:
     for new, gone, rows in product(NUMBERS, (0, 1, 2), (1, 2, None)):
         of = snapshot(*files(gone, rows=rows))
-        replaced = Replaced(tuple(files(gone, rows=rows)))
+        replaced = ReplacedRows(tuple(files(gone, rows=rows)))
         made = overwrite_rows(
             Overwrite(source="s"), of, replaced, Written(()), new_rows=new, circumstances=circumstances(),
             masked=False, guards=(), reads=Reads(),

@@ -13,7 +13,7 @@ from explorer.core.protocol.actions import Add
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences
 from explorer.core.transaction.consequences import change_feed_effect
 from explorer.core.transaction.intents.records import Intent, Merge, Overwrite
-from explorer.core.transaction.new_files.arrangement import Arrangement
+from explorer.core.transaction.new_files.file_facts import Arrangement
 from explorer.core.transaction.planner import access_change
 from explorer.core.transaction.proposal import Estimate, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows

@@ -77,12 +77,7 @@ class ColumnCache:
 
 
 class PartCache:
-    """The cache of one file of a checkpoint, row group by row group, about all files in it.
-
-    Args:
-        columns: The cache.
-        identity: The identity of this file.
-    """
+    """The cache of one file of a checkpoint, row group by row group, about all files in it."""
 
     def __init__(self, columns: ColumnCache, identity: tuple[object, ...]) -> None:
         self._columns, self._identity = columns, identity

@@ -76,8 +76,6 @@ def column_of(name: str, length: int, values: Values, read_counts: Callable[[], 
     """Make a column, other than a path.
 
     Args:
-        name: Its name.
-        length: How many files.
         values: The members that `members_of` asks for, as far as the file has them.
         read_counts: Reads the counts in the member ``stats``, called only if needed.
     """

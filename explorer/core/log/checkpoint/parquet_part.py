@@ -97,8 +97,6 @@ class CheckpointPart:
     """The ``add`` rows, or else the ``remove`` rows, of one Parquet file.
 
     Args:
-        rows: The file.
-        unreadable: Makes the error for a file that cannot be read, from the cause.
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
         groups: Which row groups; None takes all.
         cache: The cache of the file; None caches nothing.

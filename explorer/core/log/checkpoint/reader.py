@@ -20,9 +20,9 @@ from explorer.core.log.checkpoint.column_types import unusual_columns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
 from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
-from explorer.core.log.log_segment import Checkpoint
+from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.table_state import TableState
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction, Sidecar
+from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, Sidecar, TransactionAction
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.decoded_bytes import DecodedBytes
 from explorer.core.protocol.file_locations import place_of
@@ -57,14 +57,9 @@ _BY_CASE: Final = {name.lower(): name for name in _ACTIONS}
 
 
 class CheckpointReader:
-    """A checkpoint, of which each piece is read at first need; its files are opened once for all of them.
+    """A checkpoint, of which each piece is read at first need; its files are opened once for all of them."""
 
-    Args:
-        store: The table's store.
-        checkpoint: The checkpoint.
-    """
-
-    def __init__(self, store: LogStore, checkpoint: Checkpoint) -> None:
+    def __init__(self, store: LogStore, checkpoint: CompleteCheckpoint) -> None:
         self._store = store
         self._checkpoint = checkpoint
         self._rows: dict[str, RowGroups] = {}
@@ -85,7 +80,7 @@ class CheckpointReader:
         try:
             protocols = [Protocol.from_wire(row) for row in rows["protocol"]]
             metadatas = [Metadata.from_wire(row) for row in rows["metaData"]]
-            transactions = [SetTransaction.from_wire(row) for row in rows["txn"]]
+            transactions = [TransactionAction.from_wire(row) for row in rows["txn"]]
             domains = [DomainMetadata.from_wire(row) for row in rows["domainMetadata"]]
         except msgspec.ValidationError as error:
             raise unreadable(parts[0], str(error)) from error
@@ -202,11 +197,7 @@ class CheckpointReader:
         return [source for source in sources if source.num_rows]
 
     def _part(
-        self,
-        path: str,
-        part: LogPath,
-        action: Literal["add", "remove"] = "add",
-        cache: ColumnCache | None = None,
+        self, path: str, part: LogPath, action: Literal["add", "remove"] = "add", cache: ColumnCache | None = None
     ) -> CheckpointPart:
         part_cache = None if cache is None else cache.part(self._store, part, path)
         return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, cache=part_cache)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.reader import CheckpointReader
-from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits
 from explorer.core.log.table_state import same_metadata, same_protocol
 from explorer.core.log.verify.file_numbers import differing_numbers
@@ -22,13 +22,8 @@ from explorer.core.protocol.logical_files import LogicalFiles
 __all__ = ["checkpoint_faults", "compare_numbers", "differences"]
 
 
-def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: Checkpoint) -> tuple[str, ...] | None:
+def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: CompleteCheckpoint) -> tuple[str, ...] | None:
     """Return the faults of a checkpoint, by the log without it.
-
-    Args:
-        store: The table's store.
-        listing: The whole log.
-        checkpoint: One of its checkpoints.
 
     Returns:
         Each fault, none if there is none; None if its version cannot be rebuilt without it.
@@ -50,12 +45,6 @@ def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: Checkpoi
 
 def compare_numbers(store: LogStore, reader: CheckpointReader, version: int, num_adds: int) -> Iterator[str]:
     """Yield each number that a checkpoint records of itself and of its sidecars wrongly.
-
-    Args:
-        store: The table's store.
-        reader: The checkpoint.
-        version: Its version, by its name.
-        num_adds: The number of its files.
 
     Raises:
         IncompleteCheckpoint: It cannot be read.

@@ -46,7 +46,6 @@ class FileValues:
         """Yield the values that no reader can decode of the files that a commit adds, one text a file.
 
         Args:
-            commit: The commit.
             protocol, metadata: Those in force after it; None where they are not known.
         """
         self._use(protocol, metadata, commit.version)
@@ -60,9 +59,6 @@ class FileValues:
         """Yield the same of the files of a checkpoint, or of the live files of a version.
 
         Args:
-            files: The files.
-            protocol, metadata: Those in force.
-            version: The version that they are of.
             inline: Check only the deletion vectors that are inline; the files of others are checked by other code.
 
         Raises:
@@ -93,12 +89,12 @@ class FileValues:
         Args:
             adds: The path and the partition values of files that were judged before, as far as they may have some.
         """
-        found: dict[str, list[str]] = {}
+        paths_by_column: dict[str, list[str]] = {}
         for path, values in adds:
             for field in self._fields:
                 if field.type == _STRING and values.get(partition_key(values, field.physical_name) or "") == "":
-                    found.setdefault(field.name, []).append(path)
-        for name, paths in found.items():
+                    paths_by_column.setdefault(field.name, []).append(path)
+        for name, paths in paths_by_column.items():
             yield (
                 f"{counted(len(paths), 'file')}, such as {paths[0]}, have an empty string in the partition column "
                 f"{name!r}. By the protocol, and for this program, delta-kernel and DuckDB, it is NULL; "

@@ -39,7 +39,6 @@ def link(before: bytes, version: int, lines: Iterable[bytes]) -> bytes:
 
     Args:
         before: The link of the commit before, or `START`.
-        version: The version.
         lines: The lines of the commit; blank ones do not count.
     """
     digests = sorted(hashlib.sha256(_canonical(line)).digest() for line in lines if line.strip())
@@ -64,9 +63,7 @@ def seal(store: LogStore, commits: Mapping[int, LogPath], version: int) -> Commi
     """Return the seal of a commit: every commit is read from the oldest on after which none is missing.
 
     Args:
-        store: The store of the log.
         commits: The commits of the log by version; `version` is one of them.
-        version: The version.
     """
     first = version
     while first - 1 in commits:
@@ -81,7 +78,6 @@ def links(store: LogStore, commits: Mapping[int, LogPath]) -> Iterator[tuple[int
     """Yield each version and the head of the chain that ends with it; the chain begins anew where a commit is missing.
 
     Args:
-        store: Where the log is.
         commits: Commits by version, ascending.
     """
     head, before = START, -1

@@ -27,7 +27,6 @@ def unusual_lines(commit: Commit, lines: Sequence[bytes]) -> Iterator[tuple[str,
 
     Args:
         commit: The commit, decoded.
-        lines: Its lines, each action on one.
     """
     for index, line in enumerate(commit.lines):
         number = commit.line_number(index)

@@ -1,26 +1,30 @@
 """Problems that the names in a log's folder and the hint show, apart from the walk over its versions.
 
 Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Log Compaction Files. Invariant: no content of
-a log raises an error, each fault is a `Problem`.
+a log raises an error, each fault is a `LogProblem`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
+import msgspec
+
 from explorer.core.errors import ExplorerError
+from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import LastCheckpoint, hinted_version
-from explorer.core.log.listed_log import list_staged
+from explorer.core.log.listed_log import NamedVersion, list_staged, named_by_hint, newest_named
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
-from explorer.core.log.log_segment import Checkpoint, LogListing
-from explorer.core.log.named_versions import NamedVersion, named_by_hint, newest_named
-from explorer.core.log.verify.compactions import compare_compaction
-from explorer.core.log.verify.hint import compare_hint
-from explorer.core.log.verify.problem import Problem
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
+from explorer.core.log.verify.checksums import compare_compaction
+from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
 
 __all__ = [
+    "HintDifferences",
     "compaction_problems",
+    "compare_hint",
     "hint_problems",
     "incomplete_checkpoints",
     "lost_version",
@@ -30,7 +34,7 @@ __all__ = [
 ]
 
 
-def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
+def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[LogProblem]]:
     """Return the paths without the commits of versions that have more than one, and a problem for each of these."""
     others, problems = [], []
     commits: dict[int, list[LogPath]] = {}
@@ -44,18 +48,20 @@ def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Probl
             others += same
         else:
             names = " and ".join(path.name for path in same)
-            problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
+            problems.append(LogProblem("two-names", version, same[0].path, f"{names} are both commits of the version"))
     return others, problems
 
 
-def orphaned_files(names: Iterable[str]) -> Iterator[Problem]:
+def orphaned_files(names: Iterable[str]) -> Iterator[LogProblem]:
     """Yield temporary files in the folder of the log."""
     for name in names:
         if ".tmp" in name and not name.endswith(".crc"):
-            yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
+            yield LogProblem(
+                "orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind"
+            )
 
 
-def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
+def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
     """Yield checkpoints that lack a part."""
     parts: dict[tuple[int, int], list[LogPath]] = {}
     for path in paths:
@@ -63,7 +69,9 @@ def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
             parts.setdefault((path.version, path.parts), []).append(path)
     for (version, count), existing in parts.items():
         if len({path.part for path in existing}) < count:
-            yield Problem("incomplete-checkpoint", version, existing[0].path, f"{len(existing)} of {count} parts exist")
+            yield LogProblem(
+                "incomplete-checkpoint", version, existing[0].path, f"{len(existing)} of {count} parts exist"
+            )
 
 
 def named_version(
@@ -75,40 +83,39 @@ def named_version(
     return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(newest).named
 
 
-def lost_version(named: NamedVersion, recorded: int) -> Problem:
+def lost_version(named: NamedVersion, recorded: int) -> LogProblem:
     """Return the problem of a version that other files name."""
     newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
     detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"
-    return Problem("lost-version", named.version, named.files[-1], detail)
+    return LogProblem("lost-version", named.version, named.files[-1], detail)
 
 
 def hint_problems(
     store: LogStore, listing: LogListing, hint: LastCheckpoint | None, proved: Set[int]
-) -> Iterator[Problem]:
+) -> Iterator[LogProblem]:
     """Yield the problems of the hint, or of the checkpoint that it names.
 
     Args:
-        store: The table's store.
-        listing: The log.
         hint: The hint, which exists; None if it is unusable.
-        proved: Versions whose checkpoint was compared with the commits.
     """
     if hint is None:
-        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
+        yield LogProblem(
+            "unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match"
+        )
         return
     versions = [checkpoint.version for checkpoint in listing.checkpoints]
     if hint.version not in versions:
-        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
+        yield LogProblem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
     elif hint.version < max(versions):
         detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
-        yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
+        yield LogProblem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
     else:
         yield from _hinted_numbers(store, hint, listing.checkpoints[-1], proved)
 
 
 def _hinted_numbers(
-    store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint, proved: Set[int]
-) -> Iterator[Problem]:
+    store: LogStore, hint: LastCheckpoint, checkpoint: CompleteCheckpoint, proved: Set[int]
+) -> Iterator[LogProblem]:
     """Yield differences of the hint's numbers from its checkpoint."""
     try:
         comparison = compare_hint(store, hint, checkpoint)
@@ -117,16 +124,16 @@ def _hinted_numbers(
     is_short = comparison.short and checkpoint.version not in proved
     kind, file = ("checkpoint-short", checkpoint.parts[0].path) if is_short else ("hint-differs", LAST_CHECKPOINT)
     for detail in comparison.details:
-        yield Problem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
+        yield LogProblem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
 
 
-def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Problem]:
+def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[LogProblem]:
     """Yield compactions that differ from their commits, and those of commits that never existed, or vanished."""
     for path in listing.compactions:
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
             # The versions that it ends with do not count.
-            yield Problem("stray-compaction", path.version, path.path, detail)
+            yield LogProblem("stray-compaction", path.version, path.path, detail)
             continue
         commits = [
             listing.commits[version]
@@ -137,10 +144,48 @@ def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Proble
             continue
         try:
             for detail in compare_compaction(store, path, commits):
-                yield Problem("compaction-differs", path.version, path.path, detail)
+                yield LogProblem("compaction-differs", path.version, path.path, detail)
         except FileNotFoundError:
             continue
         except ExplorerError as error:
             # A commit that cannot be read is reported by the walk.
             if getattr(error, "path", None) == path.path:
-                yield Problem("compaction-differs", path.version, path.path, error.message)
+                yield LogProblem("compaction-differs", path.version, path.path, error.message)
+
+
+class HintDifferences(msgspec.Struct, frozen=True):
+    """The differences of a checkpoint from its hint.
+
+    Attributes:
+        details: Each number that differs.
+        short: Whether the checkpoint has fewer actions than were written to it.
+    """
+
+    details: tuple[str, ...]
+    short: bool
+
+
+def compare_hint(store: LogStore, hint: LastCheckpoint, checkpoint: CompleteCheckpoint) -> HintDifferences:
+    """Compare the numbers of the hint with those of the checkpoint of its version.
+
+    Raises:
+        IncompleteCheckpoint: The checkpoint cannot be read.
+    """
+    reader = CheckpointReader(store, checkpoint)
+    num_adds = LogicalFiles(reader.files()).num_rows
+    num_rows, num_bytes = reader.totals()
+    hinted_size = None if hint.size in {num_rows, num_adds, num_bytes} else hint.size
+    numbers = (
+        ("parts", hint.parts if len(checkpoint.parts) > 1 else None, len(checkpoint.parts)),
+        ("numOfAddFiles", hint.num_of_add_files, num_adds),
+        ("size", hinted_size, num_rows),
+        ("sizeInBytes", hint.size_in_bytes, num_bytes),
+    )
+    short = (hint.num_of_add_files or 0) > num_adds or num_rows < (hinted_size or 0)
+    return HintDifferences(tuple(_differing(numbers)), short)
+
+
+def _differing(numbers: tuple[tuple[str, int | None, int], ...]) -> Iterator[str]:
+    for name, hinted, actual in numbers:
+        if hinted is not None and hinted != actual:
+            yield f"{name} is {hinted:,}, the checkpoint has {actual:,}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from explorer.core.log.commit import Commit
-from explorer.core.log.table_state import LiveFile
+from explorer.core.log.table_state import RecordedFile
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.file_paths import canonical_key
@@ -80,7 +80,7 @@ class _Difference(NamedTuple):
 
     name: str
     stated: int
-    found: int
+    counted: int
     is_short: bool
 
 
@@ -88,12 +88,11 @@ def commit_totals(commit: Commit, state: RunningState | None) -> Totals:
     """Add up the actions of a commit.
 
     Args:
-        commit: The commit.
         state: The state before it; None where it is not known.
     """
     adds = {canonical_key(line.add.path): line.add for line in commit.lines if line.add is not None}
     removes = {canonical_key(line.remove.path): line.remove for line in commit.lines if line.remove is not None}
-    live: Mapping[str, LiveFile] = {} if state is None else state.files
+    live: Mapping[str, RecordedFile] = {} if state is None else state.files
     new = {key: add for key, add in adds.items() if key not in removes and key not in live}
     sizes = {key: live[key].size if key in live else remove.size for key, remove in removes.items()}
     removed_sizes = [size for key, size in sizes.items() if key not in adds]
@@ -128,8 +127,6 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
     """Yield kind and detail of each metric that the actions contradict.
 
     Args:
-        info: The provenance of the commit.
-        totals: The sums over its actions.
         state: The state after it; None where the state before it is not known.
     """
     if info.operation_metrics is None:
@@ -139,7 +136,7 @@ def compare_metrics(info: CommitInfo, totals: Totals, state: RunningState | None
     }  # fmt: skip
     for each in _differing(info.operation_metrics, info.operation, {**totals, **after}):
         what = _NAMES[_MEANT[each.name][0]]
-        detail = f"operationMetrics record {each.name} = {each.stated:,}, but {each.found:,} {what}"
+        detail = f"operationMetrics record {each.name} = {each.stated:,}, but {each.counted:,} {what}"
         yield ("commit-short" if each.is_short else "metrics-differ"), detail
 
 
@@ -152,10 +149,10 @@ def _replaced_rows(keys: Iterable[str], state: RunningState) -> int | None:
 def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:
     counted = {**_COUNTED, **(_OF_DELETE if operation == "DELETE" else {})}
     differences = list(_compared(metrics, counted, totals))
-    differences += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.found)
+    differences += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.counted)
     yield from differences
     lacks_rows = any(each.is_short for each in differences)
-    yield from (each for each in _compared(metrics, _WRITTEN, totals) if lacks_rows or each.stated < each.found)
+    yield from (each for each in _compared(metrics, _WRITTEN, totals) if lacks_rows or each.stated < each.counted)
 
 
 def _compared(metrics: JsonObject, counted: Mapping[str, tuple[str, ...]], totals: Totals) -> Iterator[_Difference]:

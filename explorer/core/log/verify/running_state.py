@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from explorer.core.errors import CorruptTable
 from explorer.core.log.commit import Commit
-from explorer.core.log.table_state import LiveFile
+from explorer.core.log.table_state import RecordedFile
 from explorer.core.log.verify.file_numbers import FileNumbers, NumberReader
-from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine
+from explorer.core.protocol.record_counts import count_of_line
+from explorer.core.protocol.row_tracking import DOMAIN, recorded_high_water_mark
 
-__all__ = ["RunningState"]
+__all__ = ["RunningState", "impossible_numbers"]
 
 
 class RunningState:
@@ -28,11 +31,11 @@ class RunningState:
     """
 
     def __init__(self) -> None:
-        self.files: dict[str, LiveFile] = {}
+        self.files: dict[str, RecordedFile] = {}
         self.numbers: dict[str, FileNumbers] = {}
         self.protocol: Protocol | None = None
         self.metadata: Metadata | None = None
-        self.transactions: dict[str, SetTransaction] = {}
+        self.transactions: dict[str, TransactionAction] = {}
         self.domains: dict[str, DomainMetadata] = {}
         self.num_bytes = 0
         self.num_unsized = 0
@@ -75,7 +78,7 @@ class RunningState:
                 f"{_named(key, add.vector_id)} is added while {_named(key, live.vector_id)} is live and is not removed",
             )
         vector = add.deletion_vector
-        self._put(key, LiveFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
+        self._put(key, RecordedFile(add.vector_id, add.size, 0 if vector is None else vector.cardinality))
         self.numbers[key] = self._reader.of_line(add)
 
     def _apply_small(self, commit: Commit) -> Iterator[tuple[str, str]]:
@@ -100,7 +103,7 @@ class RunningState:
             else:
                 self.domains[domain.domain] = domain
 
-    def _put(self, key: str, file: LiveFile) -> None:
+    def _put(self, key: str, file: RecordedFile) -> None:
         if key in self.files:
             self._drop(key)
         self.files[key] = file
@@ -118,12 +121,45 @@ class RunningState:
             self.masks[file.masked] -= 1
 
 
-def _live_files(files: LogicalFiles) -> Iterator[tuple[str, LiveFile]]:
+def _live_files(files: LogicalFiles) -> Iterator[tuple[str, RecordedFile]]:
     """Yield path and facts of every file of a checkpoint."""
     chosen = files.select(["path", "dv_unique_id", "size", "dv_cardinality"])
     for key, vector_id, size, masked in zip(*(column.to_pylist() for column in chosen.columns), strict=True):
-        yield key, LiveFile(vector_id, size, masked or 0)
+        yield key, RecordedFile(vector_id, size, masked or 0)
 
 
 def _named(path: str, vector_id: str | None) -> str:
     return path if vector_id is None else f"{path} with deletion vector {vector_id}"
+
+
+def impossible_numbers(commit: Commit, info: CommitInfo | None, state: RunningState | None) -> Iterator[str]:
+    """Yield each number that the commit cannot have.
+
+    Args:
+        state: The state after it; None where the state before it is not known.
+    """
+    read = None if info is None else info.read_version
+    if read is not None and read >= commit.version:
+        yield (
+            f"commitInfo.readVersion is {read:,}: the writer read a version that does not come before this commit, so "
+            "commits may have been lost or replaced"
+        )
+    mark = _mark(state)
+    for line in commit.lines:
+        add = line.add
+        if add is None:
+            continue
+        if (add.default_row_commit_version or 0) > commit.version:
+            yield f"defaultRowCommitVersion of {add.path} is {add.default_row_commit_version:,}, a later version"
+        last = None if add.base_row_id is None else add.base_row_id + max(count_of_line(add.stats) or 1, 1) - 1
+        if mark is not None and last is not None and last > mark:
+            yield f"row ids of {add.path} reach {last:,}, but the highest that was assigned is {mark:,}"
+
+
+def _mark(state: RunningState | None) -> int | None:
+    """Return the highest row id that was assigned; None where it is not known."""
+    domain = None if state is None else state.domains.get(DOMAIN)
+    try:
+        return None if domain is None else recorded_high_water_mark(domain.configuration)
+    except CorruptTable:
+        return None  # It is refused where row ids are read.

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, read_last_checkpoint
 from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name, replaced_name
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
 from explorer.core.log.writing.file_action_columns import CheckpointFileColumns
 from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
@@ -27,16 +27,13 @@ from explorer.core.protocol.actions import (
     DomainMetadata,
     Metadata,
     Protocol,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
     encode_line,
 )
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.table_properties.registry import (
-    FILE_RETENTION,
-    SET_TRANSACTION_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 
 __all__ = ["WrittenCheckpoint", "write_checkpoint"]
@@ -73,7 +70,7 @@ def write_checkpoint(
     now: datetime,
     new_uuid: Callable[[], UUID],
     layout: CheckpointLayout | None = None,
-    instead_of: Checkpoint | None = None,
+    instead_of: CompleteCheckpoint | None = None,
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a version, and the hint unless it names a newer one.
 
@@ -85,7 +82,6 @@ def write_checkpoint(
         listing: The log, without checkpoints that are known to be damaged.
         version: The version, None for the latest.
         now: The present, with a zone; tombstones expire by it.
-        new_uuid: Makes names.
         layout: The layout; None for that of the table's policy.
         instead_of: A checkpoint of the version that is wrong, which the listing leaves out. Its files are copied to
             names that no reader reads before the new checkpoint takes their place.
@@ -102,10 +98,10 @@ def write_checkpoint(
     carried = carry_actions(store, segment)
     chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
     check_protocol(carried.state.protocol, segment.version, chosen)
-    return _Writer(store, carried, chosen, milliseconds(now), new_uuid, instead_of=instead_of).write()
+    return _CheckpointWriter(store, carried, chosen, milliseconds(now), new_uuid, instead_of=instead_of).write()
 
 
-class _Writer:
+class _CheckpointWriter:
     """One checkpoint while it is written; ``now`` is ms since the epoch."""
 
     def __init__(
@@ -116,7 +112,7 @@ class _Writer:
         now: int,
         new_uuid: Callable[[], UUID],
         *,
-        instead_of: Checkpoint | None,
+        instead_of: CompleteCheckpoint | None,
     ) -> None:
         self._replaced = () if instead_of is None else tuple(part.path for part in instead_of.parts)
         self._store, self._carried, self._layout = store, carried, layout
@@ -231,7 +227,7 @@ class _Writer:
         return CheckpointMetadata(version=self._carried.version, tags=tags)
 
     def _top_level(self, small: Sequence[SmallAction], *, inline: bool) -> bytes:
-        kinds: list[type[SmallAction]] = [SetTransaction, Metadata, Protocol, DomainMetadata]
+        kinds: list[type[SmallAction]] = [TransactionAction, Metadata, Protocol, DomainMetadata]
         if self._layout.spec == "v2":
             kinds += [CheckpointMetadata, Sidecar]
         columns = small_columns(small, kinds)
@@ -252,11 +248,7 @@ class _Writer:
                 sidecars.append(action.to_wire())
             else:
                 others.append({action.wire_name: action.to_wire()})
-        description: JsonObject = {
-            "path": path.rpartition("/")[2],
-            "sizeInBytes": size,
-            "modificationTime": self._now,
-        }
+        description: JsonObject = {"path": path.rpartition("/")[2], "sizeInBytes": size, "modificationTime": self._now}
         lists = {"nonFileActions": others, "sidecarFiles": sidecars}
         return {**description, **{name: items for name, items in lists.items() if len(items) <= _MOST_IN_HINT}}
 

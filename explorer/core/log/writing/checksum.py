@@ -18,8 +18,17 @@ import numpy.typing as npt
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import checksum_name
 from explorer.core.log.replay import Reconciliation
-from explorer.core.log.table_state import LiveFile, TableState, same_metadata, same_protocol
-from explorer.core.log.version_checksum import MASK_BINS, MaskHistogram, SizeHistogram, VersionChecksum, decode_checksum
+from explorer.core.log.table_state import (
+    MASK_BINS,
+    MaskHistogram,
+    RecordedFile,
+    SizeHistogram,
+    TableState,
+    VersionChecksum,
+    decode_checksum,
+    same_metadata,
+    same_protocol,
+)
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import exact_sum, numbers, strings, validity
 from explorer.core.protocol.file_paths import canonical_key
@@ -56,8 +65,6 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
     """Compute the checksum of a version from its state.
 
     Args:
-        state: The small actions in force.
-        files: The live files.
         info: Provenance of the version's commit, if it has one.
 
     Returns:
@@ -80,9 +87,6 @@ def next_checksum(
     """Compute the checksum of a version from that of the version before.
 
     Args:
-        previous: The checksum file of the version before.
-        commit: The version's commit.
-        state: The small actions in force after it.
         live: The live files before it, if the caller has them; a checksum that lists them works too.
         vouched: Whether to trust the commit about the live files where nothing else shows them: each path that it adds
             and does not remove is new, and each that it removes was live. That holds for commits of this program,
@@ -129,7 +133,7 @@ class _Totals:
         self.sizes, self.size_bytes = [0] * len(SIZE_BINS), [0] * len(SIZE_BINS)
         self.masks = [0] * len(MASK_BINS)
 
-    def count(self, file: LiveFile, sign: int) -> None:
+    def count(self, file: RecordedFile, sign: int) -> None:
         """Count a file whose size is known, or subtract it."""
         size = file.size or 0
         self.files += sign
@@ -214,7 +218,9 @@ def _totals_before(before: VersionChecksum, commit: Commit, state: TableState) -
     return totals if shapes == (len(SIZE_BINS), len(SIZE_BINS), len(MASK_BINS)) else None
 
 
-def _known_files(commit: Commit, before: VersionChecksum, live: LogicalFiles | None) -> Mapping[str, LiveFile] | None:
+def _known_files(
+    commit: Commit, before: VersionChecksum, live: LogicalFiles | None
+) -> Mapping[str, RecordedFile] | None:
     """Return the known live files that a commit touches; None if nothing shows which are live."""
     if live is not None:
         keys = {canonical_key(line.path) for line in _file_lines(commit)}
@@ -225,7 +231,7 @@ def _known_files(commit: Commit, before: VersionChecksum, live: LogicalFiles | N
     for file in before.all_files:
         vector = file.deletion_vector
         vector_id, masked = (None, 0) if vector is None else (vector.unique_id, vector.cardinality)
-        files[canonical_key(file.path)] = LiveFile(vector_id, file.size, masked)
+        files[canonical_key(file.path)] = RecordedFile(vector_id, file.size, masked)
     return files
 
 
@@ -233,15 +239,17 @@ def _file_lines(commit: Commit) -> Iterable[AddLine | RemoveLine]:
     return (line.add or line.remove for line in commit.lines if line.add or line.remove)  # type: ignore[misc]
 
 
-def _find(live: LogicalFiles, keys: set[str]) -> Iterator[tuple[str, LiveFile]]:
+def _find(live: LogicalFiles, keys: set[str]) -> Iterator[tuple[str, RecordedFile]]:
     rows = live.rows_at(strings(list(keys)))
     columns = live.take(rows, ["path", "size", "dv_cardinality", "dv_storage_type", "dv_path_or_inline", "dv_offset"])
     for key, size, masked, kind, place, offset in zip(*(column.to_pylist() for column in columns.columns), strict=True):
         vector_id = None if kind is None else DeletionVectorId(kind, place, offset).unique_id
-        yield key, LiveFile(vector_id, size, masked or 0)
+        yield key, RecordedFile(vector_id, size, masked or 0)
 
 
-def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool) -> Iterator[tuple[LiveFile, int]]:
+def _changes(
+    commit: Commit, known: Mapping[str, RecordedFile] | None, vouched: bool
+) -> Iterator[tuple[RecordedFile, int]]:
     """Yield files that leave the table, with -1, and that enter it, with 1.
 
     Raises:
@@ -265,14 +273,14 @@ def _changes(commit: Commit, known: Mapping[str, LiveFile] | None, vouched: bool
                 yield file, sign
 
 
-def _leaving(old: LiveFile | None, add: AddLine | None, removes: Iterable[RemoveLine]) -> LiveFile | None:
+def _leaving(old: RecordedFile | None, add: AddLine | None, removes: Iterable[RemoveLine]) -> RecordedFile | None:
     """Return the file that leaves, where the live files are known."""
     if old is None or add is not None:
         return old
     return old if any(remove.vector_id == old.vector_id for remove in removes) else None
 
 
-def _leaving_by_commit(add: AddLine | None, removes: list[RemoveLine]) -> LiveFile | None:
+def _leaving_by_commit(add: AddLine | None, removes: list[RemoveLine]) -> RecordedFile | None:
     """Return the file that leaves, by the commit alone."""
     if len(removes) > 1:
         raise _UnknownError
@@ -287,6 +295,6 @@ def _leaving_by_commit(add: AddLine | None, removes: list[RemoveLine]) -> LiveFi
     return _file(remove, add.size if remove.size is None and add is not None else remove.size)
 
 
-def _file(line: AddLine | RemoveLine, size: int | None) -> LiveFile:
+def _file(line: AddLine | RemoveLine, size: int | None) -> RecordedFile:
     vector = line.deletion_vector
-    return LiveFile(line.vector_id, size, 0 if vector is None else vector.cardinality)
+    return RecordedFile(line.vector_id, size, 0 if vector is None else vector.cardinality)

@@ -16,17 +16,14 @@ import pyarrow as pa
 
 from explorer.core.log.checkpoint.file_columns import texts_of
 from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
-from explorer.core.log.writing.unknown_columns import column_type, value_column
+from explorer.core.log.writing.small_action_columns import column_type, value_column
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorDescriptor
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
-from explorer.core.protocol.table_properties.registry import (
-    STATS_AS_JSON,
-    STATS_AS_STRUCT,
-)
+from explorer.core.protocol.table_properties.registry import STATS_AS_JSON, STATS_AS_STRUCT
 
 __all__ = ["CheckpointFileColumns"]
 
@@ -72,9 +69,6 @@ _KNOWN_MEMBERS: Final = {
 
 class CheckpointFileColumns:
     """Makes the file columns of one checkpoint.
-
-    Args:
-        carried: The state that the checkpoint is made of.
 
     Raises:
         CorruptTable: A property that it uses has no readable value, or the schema is not readable.

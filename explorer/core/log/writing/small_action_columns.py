@@ -14,30 +14,28 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.log.writing.unknown_columns import column_type, value_column
 from explorer.core.protocol.actions import (
     CheckpointMetadata,
     DomainMetadata,
     Format,
     Metadata,
     Protocol,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
 )
 from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, string_maps, strings
+from explorer.core.protocol.arrow.typed_arrays import typed_column
+from explorer.core.protocol.json_values import JsonValue
+from explorer.core.protocol.logical_files import MAP
+from explorer.core.protocol.schema.data_types import PrimitiveType
 
-__all__ = ["SmallAction", "small_columns"]
+__all__ = ["SmallAction", "column_type", "small_columns", "value_column"]
 
-SmallAction = Protocol | Metadata | SetTransaction | DomainMetadata | CheckpointMetadata | Sidecar
+SmallAction = Protocol | Metadata | TransactionAction | DomainMetadata | CheckpointMetadata | Sidecar
 
 
 def small_columns(actions: Sequence[SmallAction], kinds: Sequence[type[SmallAction]]) -> dict[str, pa.StructArray]:
-    """Return one struct column for each kind, with a row for each action.
-
-    Args:
-        actions: The actions, those of one kind one after the other.
-        kinds: The columns to make.
-    """
+    """Return one struct column for each kind, with a row for each action."""
     columns = {}
     for kind in kinds:
         places = [place for place, action in enumerate(actions) if isinstance(action, kind)]
@@ -93,7 +91,7 @@ _BUILDERS: Final[dict[type[SmallAction], dict[str, Builder]]] = {
         "configuration": string_maps,
         "created_time": int64s,
     },
-    SetTransaction: {"app_id": strings, "version": int64s, "last_updated": int64s},
+    TransactionAction: {"app_id": strings, "version": int64s, "last_updated": int64s},
     DomainMetadata: {"domain": strings, "configuration": strings, "removed": bools},
     CheckpointMetadata: {"version": int64s, "tags": string_maps},
     Sidecar: {"path": strings, "size_in_bytes": int64s, "modification_time": int64s, "tags": string_maps},
@@ -110,3 +108,46 @@ def _unknown_fields(rows: Sequence[SmallAction]) -> dict[str, pa.Array]:
         if kind is not None and not pa.types.is_nested(kind):
             columns[name] = value_column(values, kind)
     return columns
+
+
+_INT64: Final = range(-(1 << 63), 1 << 63)
+
+
+def column_type(value: JsonValue) -> pa.DataType | None:
+    """Return the type of a column for a value; None if there is none."""
+    match value:
+        case bool():
+            return pa.bool_()
+        case int():
+            return pa.int64() if value in _INT64 else None
+        case float():
+            return pa.float64()
+        case str():
+            return pa.string()
+        case dict() if _text_map(value) is not None:
+            return MAP
+    return None
+
+
+def value_column(values: Sequence[JsonValue], kind: pa.DataType | None) -> pa.Array:
+    """Return a column of a type that `column_type` returns, with the values of that type."""
+    of_kind = [value if value is not None and column_type(value) == kind else None for value in values]
+    if kind is None:
+        return pa.nulls(len(values))
+    if pa.types.is_boolean(kind):
+        return bools([value if isinstance(value, bool) else None for value in of_kind])
+    if pa.types.is_int64(kind):
+        return int64s([value if isinstance(value, int) else None for value in of_kind])
+    if pa.types.is_float64(kind):
+        return typed_column([value if isinstance(value, float) else None for value in of_kind], PrimitiveType("double"))
+    if pa.types.is_string(kind):
+        return strings([value if isinstance(value, str) else None for value in of_kind])
+    return string_maps([_text_map(value) for value in of_kind])
+
+
+def _text_map(value: JsonValue) -> dict[str, str | None] | None:
+    """Return an object whose members are texts; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    texts = {name: item for name, item in value.items() if item is None or isinstance(item, str)}
+    return texts if len(texts) == len(value) else None

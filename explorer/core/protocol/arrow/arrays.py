@@ -311,13 +311,7 @@ def fresh_buffer(size: int) -> npt.NDArray[np.uint8]:
 
 
 def with_room(values: npt.NDArray[_ScalarT], needed: int, filler: int = 0) -> npt.NDArray[_ScalarT]:
-    """Return the same values with room for ``needed``, and more, so that this is rarely called.
-
-    Args:
-        values: The values.
-        needed: The number of values to make room for.
-        filler: The value of the room.
-    """
+    """Return the same values with room for ``needed``, and more, so that this is rarely called."""
     if needed <= len(values):
         return values
     more = np.full(max(needed - len(values), len(values) // 2), filler, values.dtype)

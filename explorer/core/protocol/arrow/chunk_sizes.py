@@ -98,7 +98,6 @@ def chunk_size(chunk: Chunk, read: Callable[[int, int], bytes], allowed: int) ->
     """Return the maximum memory of a chunk.
 
     Args:
-        chunk: The chunk.
         read: Returns bytes of the file, by their number and their offset; fewer at the file's end.
         allowed: The bytes that it may take; a larger dictionary is not searched.
 
@@ -137,8 +136,6 @@ def longest_value(
     """Return the length of the longest value of the dictionaries of a chunk, or more.
 
     Args:
-        chunk: The chunk.
-        pages: The pages of its dictionaries.
         indexed: The number of values that refer to them; without any, nothing is decompressed.
         read, allowed: As for `chunk_size`.
     """

@@ -32,9 +32,6 @@ def counted_size(
     """Count the bytes of the values of a chunk, a few at a time; stop as soon as they are more than allowed.
 
     Args:
-        chunk: The chunk.
-        size: Its maximum.
-        group: Its row group.
         read_dictionary: Opens a reader of the file that leaves some columns as indices of a dictionary.
         allowed: The bytes that it may take.
     """

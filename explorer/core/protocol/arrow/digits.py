@@ -43,7 +43,6 @@ def decimal_numbers(words: Words, starts: Int64s, ends: Int64s) -> tuple[Int64s,
 
     Args:
         words: The word that begins at each byte of the text; the first number begins after the first eight bytes.
-        starts, ends: The bounds of each.
     """
     lengths = ends - starts
     valid = (lengths > 0) & (lengths <= MOST_DIGITS)
@@ -59,7 +58,6 @@ def digits_from(words: Words, starts: Int64s) -> tuple[Int64s, Int64s]:
 
     Args:
         words: The word that begins at each byte of the text, with room for three words from each position on.
-        starts: The positions.
 
     Returns:
         Numbers, and counts of digits; where there are none or too many, the number is meaningless.

@@ -52,7 +52,6 @@ def page_headers(read: Callable[[int, int], bytes], start: int, length: int, val
         read: Returns bytes of the file, by their number and their offset; fewer at the file's end.
         start: Where the chunk begins, in bytes from the start of the file.
         length: The chunk's bytes.
-        values: The number of values of the chunk.
     """
     position, end = start, start + length
     while values > 0 and position < end:

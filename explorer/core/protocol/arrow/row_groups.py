@@ -51,7 +51,6 @@ class RowGroups:
     Args:
         open_file: Opens the file; called again when it was closed because others were read since.
         budget: The memory it may take, together with the files that share it; None for one of its own.
-        name: Its name, for the error.
 
     Attributes:
         metadata: The footer.
@@ -90,7 +89,6 @@ class RowGroups:
         """Read columns of a row group.
 
         Args:
-            group: Which one.
             columns: Dotted names; missing ones are skipped.
             alone: False while other row groups are read on threads of their own.
 
@@ -127,21 +125,19 @@ class RowGroups:
         """Read columns of a row group, up to so many rows at a time.
 
         Args:
-            group: Which one.
-            length: How many rows.
             columns: Dotted names; missing ones are skipped.
             alone: False while other row groups are read on threads of their own.
 
         Raises:
             ValueError: A column ends early.
         """
-        wanted, found = self.metadata.row_group(group).num_rows, 0
+        wanted, rows = self.metadata.row_group(group).num_rows, 0
         with self._lent(group, columns) as reader:
             for batch in reader.iter_batches(length, row_groups=[group], columns=list(columns), use_threads=alone):
-                found += batch.num_rows
+                rows += batch.num_rows
                 yield batch
-        if found != wanted:
-            raise ValueError(f"row group {group} should have {wanted:,} rows but has {found:,}")
+        if rows != wanted:
+            raise ValueError(f"row group {group} should have {wanted:,} rows but has {rows:,}")
 
     def _wanted(self, group: int, leaves: Mapping[str, str]) -> dict[str, int | None]:
         """Return leaf -> the number of rows of a row group that have it, None where that is not known.
@@ -170,12 +166,7 @@ class RowGroups:
         return self._head(group, self._end(group, counts), columns)
 
     def _end(self, group: int, counts: Mapping[str, int]) -> int:
-        """Return the number of rows of a row group before the rows in which the columns are all null.
-
-        Args:
-            group: Which one.
-            counts: The number of values of each column.
-        """
+        """Return the number of rows of a row group before the rows in which the columns are all null."""
         missing, seen, end = sum(counts.values()), 0, 0
         for batch in self.batches(group, _NEAR, list(counts), alone=False):
             missing -= sum(_values(batch, leaf) for leaf in counts)

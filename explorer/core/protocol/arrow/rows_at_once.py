@@ -77,7 +77,6 @@ def rows_at_once(chunks: Sequence[ChunkRows], most: int, allowed: int) -> tuple[
 
     Args:
         chunks: The columns that are decoded together.
-        most: The number of rows.
         allowed: The bytes that they may take.
     """
     rows = most

@@ -32,9 +32,7 @@ class TextSpans:
     """Texts inside of one buffer, a row each.
 
     Args:
-        data: The buffer.
         starts: Where each begins, in bytes.
-        ends: Where each ends.
     """
 
     def __init__(self, data: Bytes, starts: Int64s, ends: Int64s) -> None:

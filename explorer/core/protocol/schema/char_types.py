@@ -135,15 +135,10 @@ def padded_lengths(field: StructField) -> tuple[TextLength, ...]:
 
 
 def is_padded(schema: StructType, path: Sequence[str]) -> bool:
-    """Return whether the values of a column or of a nested field are CHAR values.
-
-    Args:
-        schema: The table's schema.
-        path: Names as the schema spells them.
-    """
+    """Return whether the values of a column or of a nested field are CHAR values."""
     field = next((field for field in schema.fields if field.name == path[0]), None)
     steps = tuple(("field", name) for name in path[1:])
-    return field is not None and any(found == steps for found, _ in padded_lengths(field))
+    return field is not None and any(padded == steps for padded, _ in padded_lengths(field))
 
 
 _Text: TypeAlias = tuple[tuple[Step, ...], int, bool]

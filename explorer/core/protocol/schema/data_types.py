@@ -300,13 +300,9 @@ def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn
 
 
 def partition_columns_that_fit(schema: StructType, names: Sequence[str]) -> tuple[StructType, tuple[UnreadColumn, ...]]:
-    """The columns without the partition columns whose types no partition value can have, and those columns.
+    """Return the columns without the partition columns whose types no partition value can have, and those columns.
 
     All columns fit where that would leave none, and where `explorer.core.protocol.limits.STRICT_TYPES` is set.
-
-    Args:
-        schema: The columns.
-        names: The partition columns, as the metadata spells them.
     """
     partitions = {name.lower() for name in names}
     closed = [

@@ -8,7 +8,10 @@ own spelling (SCHEMA-010); columns that an edit does not name stay unchanged, un
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from heapq import nlargest
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -27,20 +30,22 @@ from explorer.core.protocol.schema.data_types import (
     parse_schema,
 )
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_PREFIX
-from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
 from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
 __all__ = [
     "Column",
     "children",
+    "choices",
     "column_path",
     "edit_fields",
     "find_column",
+    "first_names",
     "position",
     "position_text",
     "replace_field",
     "replace_type",
     "schema_without_marks",
+    "similar_names",
     "struct_field",
     "with_schema",
 ]
@@ -109,14 +114,14 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
     Raises:
         InvalidIntent: There is none, or it is the element of an array, or the key or value of a map.
     """
-    found = find_column(schema, column)
-    if found.field is None:
+    place = find_column(schema, column)
+    if place.field is None:
         raise InvalidIntent(
-            f"{found.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
+            f"{place.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
             "changed so.",
             field="column",
         )
-    return found, found.field
+    return place, place.field
 
 
 def children(schema: StructType, parent: Path, field: str = "column") -> tuple[StructField, ...]:
@@ -271,3 +276,41 @@ def _no_position(at: object, names: Sequence[str]) -> InvalidIntent:
         field="at",
         allowed=choices(["first", "last", *(f"after {name}" for name in names)]),
     )
+
+
+_MOST_NAMED: Final = 40
+_MOST_COMPARED: Final = 500
+
+
+def first_names(names: Iterable[str]) -> str:
+    """Return the first names, with commas, and the number of the others: ``a, b and 9,998 more``."""
+    rest = iter(names)
+    shown = ", ".join(islice(rest, _MOST_NAMED))
+    more = sum(1 for _ in rest)
+    return f"{shown} and {more:,} more" if more else shown
+
+
+def choices(names: Iterable[str]) -> list[str] | None:
+    """Return the names that a program can choose from; None where they are too many for an error."""
+    first = list(islice(names, _MOST_NAMED + 1))
+    return first if len(first) <= _MOST_NAMED else None
+
+
+def similar_names(wanted: str, names: Sequence[str], most: int = 3) -> list[str]:
+    """Return the names most like a mistyped one, the most similar first.
+
+    Of many names, only those are compared whose beginning and end agree longest with it.
+    """
+    if len(names) > _MOST_COMPARED:
+        names = nlargest(_MOST_COMPARED, names, key=lambda name: _agreement(wanted, name))
+    return get_close_matches(wanted, names, most)
+
+
+def _agreement(wanted: str, name: str) -> int:
+    """Return how many letters agree at the beginning and at the end."""
+    return _shared(wanted, name) + _shared(wanted[::-1], name[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -89,9 +89,6 @@ class TooLarge(ValueError):
 def check_growth(tokens: Tokens) -> None:
     """Refuse an expression whose value can be more than `MOST_GROWTH` times as large as its parts.
 
-    Args:
-        tokens: Balanced parentheses and brackets.
-
     Raises:
         TooLarge: For the call that makes it so.
     """

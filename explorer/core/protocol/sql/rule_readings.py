@@ -32,13 +32,7 @@ _OF_MANY_ROWS: Final = frozenset(["aggregate", "window", "generator", "unstable"
 
 
 def doubt(text: str, schema: StructType, *, of: Subject) -> str:
-    """Return why a rule may not mean what it seems to, as a sentence; empty where Spark and others read it alike.
-
-    Args:
-        text: The expression.
-        schema: The table's columns.
-        of: Its purpose.
-    """
+    """Return why a rule may not mean what it seems to, as a sentence; empty where Spark and others read it the same."""
     try:
         quoted = double_quoted(text)
         named = [path for path in expression_columns(text) if schema.field(path[0]) is not None]

@@ -123,10 +123,6 @@ def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
 def check_stored_expression(text: str, field: str) -> tuple[str, ...]:
     """Refuse an expression that no table may store; returns the functions in it that read the clock or the user.
 
-    Args:
-        text: SQL of one expression.
-        field: The intent's field with the expression.
-
     Raises:
         InvalidIntent: It is empty, unbalanced or more than one expression, has a subquery, an aggregate, runs code,
             or gives a different result each time.

@@ -9,13 +9,15 @@ comment inside a comment, which Spark nests, is refused. Otherwise a call could 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from explorer.core.errors import RequestError
 
-__all__ = ["Token", "literal_of", "tokens_of"]
+__all__ = ["NormalizedExpression", "Token", "literal_of", "normalize_expression", "tokens_of"]
 
 _LONGEST: Final = 100_000
 _TOKEN: Final = re.compile(
@@ -137,3 +139,47 @@ def _number_kind(text: str) -> str:
 
 def _is_plain(quoted: str) -> bool:
     return "\\" not in quoted and quoted[0] * 2 not in quoted[1:-1]
+
+
+class NormalizedExpression(msgspec.Struct, frozen=True):
+    """A normalized expression.
+
+    Attributes:
+        original: The text as it was written.
+        text: The same with one blank between tokens, without comments.
+        tokens: The tokens of the original; the last one is the end.
+        starts: Where each token begins in ``text``.
+    """
+
+    original: str
+    text: str
+    tokens: tuple[Token, ...]
+    starts: tuple[int, ...]
+
+    def original_position(self, place: int) -> int:
+        """Return where a character of ``text`` is in the original, both from 0; past the end, the original's length."""
+        if place >= len(self.text):
+            return len(self.original)
+        number = max(bisect_right(self.starts, place) - 1, 0)
+        token = self.tokens[number]
+        return min(token.start + place - self.starts[number], max(token.end - 1, token.start))
+
+    def holds(self, kind: str, mark: str) -> bool:
+        """Return whether a token of a kind, other than its first and last character, has such a mark in it."""
+        return any(token.kind == kind and mark in token.text[1:-1] for token in self.tokens)
+
+
+def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpression:
+    """Normalize an expression."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    length, end = 0, 0
+    for token in tokens:
+        if pieces and token.start > end and token.kind != "end":
+            pieces.append(" ")
+            length += 1
+        starts.append(length)
+        pieces.append(token.text)
+        length += len(token.text)
+        end = token.end
+    return NormalizedExpression(text, "".join(pieces), tuple(tokens), tuple(starts))

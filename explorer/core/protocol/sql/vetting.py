@@ -22,8 +22,7 @@ from explorer.core.protocol.sql.functions import (
     why_refused,
 )
 from explorer.core.protocol.sql.growth import TooLarge, check_growth
-from explorer.core.protocol.sql.normalized import NormalizedExpression, normalize_expression
-from explorer.core.protocol.sql.tokens import Token, tokens_of
+from explorer.core.protocol.sql.tokens import NormalizedExpression, Token, normalize_expression, tokens_of
 
 __all__ = ["called_functions", "check_clock", "check_text", "normalized_expression", "quoted_text"]
 
@@ -129,8 +128,6 @@ def check_clock(text: str, tokens: Sequence[Token], columns: Collection[str]) ->
     """Refuse expressions that depend on the time or the session, so that a result stays true.
 
     Args:
-        text: The predicate.
-        tokens: Its tokens.
         columns: Names of the columns in lower case: a column named ``user`` is one.
 
     Raises:

@@ -52,7 +52,6 @@ def bound_value(value: object, kind: PrimitiveType, *, upper: bool) -> Primitive
 
     Args:
         value: As decoded from JSON.
-        kind: Type of the column.
         upper: Whether it is a maximum: rounding then raises it, else lowers it.
     """
     if value is None:

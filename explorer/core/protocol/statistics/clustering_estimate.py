@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, int64s, numbers
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, Numbers, int64s, numbers
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.sql.predicates import Expression, IsNull, Like, Not, SqlComparison, parts_of
@@ -24,7 +24,7 @@ from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of
 
-__all__ = ["ClusteringEstimate", "clustering_estimates"]
+__all__ = ["ClusteringEstimate", "Overlap", "clustering_estimates", "overlap_depth"]
 
 _Path = tuple[str, ...]
 _PIECES: Final = 256
@@ -74,12 +74,12 @@ def clustering_estimates(
     statistics.load(used.values())
     facts = {path: ColumnFacts.of(statistics, column) for path, column in used.items()}
     partitions = [column for column in columns if column.partition]
-    layout = _Layout.of(statistics, partitions, sizes)
+    layout = _FileOrder.of(statistics, partitions, sizes)
     wanted = [(path, column) for path, column in used.items() if not column.partition]
     return tuple(_estimated(column.name, path, condition, facts, layout) for path, column in wanted)
 
 
-class _Layout(msgspec.Struct, frozen=True):
+class _FileOrder(msgspec.Struct, frozen=True):
     """The files as they are: the group of each, which is its partition; its live rows, where known; its bytes."""
 
     group: Int64s
@@ -88,7 +88,7 @@ class _Layout(msgspec.Struct, frozen=True):
     size: Int64s
 
     @classmethod
-    def of(cls, statistics: FileStatistics, partitions: Sequence[StatisticsColumn], sizes: pa.Int64Array) -> _Layout:
+    def of(cls, statistics: FileStatistics, partitions: Sequence[StatisticsColumn], sizes: pa.Int64Array) -> _FileOrder:
         group = np.zeros(statistics.num_files, np.int64)
         for column in partitions:
             codes, _ = numbers(statistics.bounds(column).low.dictionary_encode("encode").indices)
@@ -109,7 +109,7 @@ class _Layout(msgspec.Struct, frozen=True):
 
 
 def _estimated(
-    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
+    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _FileOrder
 ) -> ClusteringEstimate:
     own = facts[path]
     bounded = (own.low.known & own.high.known) | own.all_null
@@ -133,7 +133,7 @@ def _estimated(
 
 
 def _of_texts(
-    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _Layout
+    name: str, path: _Path, condition: Expression, facts: Mapping[_Path, ColumnFacts], layout: _FileOrder
 ) -> ClusteringEstimate:
     """Return at best a file for each text and partition: how many rows share a text is not in the log."""
     parts = list(parts_of(condition))
@@ -166,7 +166,7 @@ def _pieces(facts: ColumnFacts, most: int) -> tuple[Int64s, Float64s, Float64s]:
     return file, low[file] + edges[0], low[file] + edges[1]
 
 
-def _read(layout: _Layout, file: Int64s, order: Float64s, true: Mask) -> Int64s:
+def _read(layout: _FileOrder, file: Int64s, order: Float64s, true: Mask) -> Int64s:
     """Lay the pieces of each group in order, cut them into as many files as it has, and count those to be read."""
     rows = layout.rows[file] / np.bincount(file)[file]
     group = layout.group[file]
@@ -209,3 +209,45 @@ def _typed(values: Float64s, facts: ColumnFacts) -> BoundValues:
     if facts.type.name != "decimal":
         return values
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)]).cast(to_arrow(facts.type))
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """The number of files that cover a point of a column.
+
+    Attributes:
+        files: Files with both bounds.
+        unbounded: Files that may contain any value, because a bound is unknown.
+        average: Mean depth over the minimum of every file with bounds; 1.0 if no ranges overlap, None without any.
+        greatest: The most files that cover one point, None without any.
+    """
+
+    files: int
+    unbounded: int
+    average: float | None
+    greatest: int | None
+
+
+def overlap_depth(statistics: FileStatistics, column: StatisticsColumn) -> Overlap:
+    """Count the files over each minimum: those that begin at or before it, less those that end before it."""
+    facts = ColumnFacts.of(statistics, column)
+    bounded = facts.low.known & facts.high.known & ~facts.all_null
+    unbounded = int((~bounded & ~facts.all_null).sum())
+    if not bounded.any():
+        return Overlap(0, unbounded, None, None)
+    low, high = _ranks(facts.low.values, facts.high.values, bounded)
+    begun = np.searchsorted(np.sort(low), low, side="right")
+    ended = np.searchsorted(np.sort(high), low, side="left")
+    depth = begun - ended
+    return Overlap(int(bounded.sum()), unbounded, float(depth.mean()), int(depth.max()))
+
+
+def _ranks(low: BoundValues, high: BoundValues, bounded: Mask) -> tuple[Numbers, Numbers]:
+    """Return the bounds as numbers of the same order."""
+    import pyarrow.compute as pc
+
+    if not isinstance(low, pa.Array):
+        return low[bounded], high[bounded]
+    places = int64s(np.flatnonzero(bounded))
+    both = pa.concat_arrays([low.take(places), high.take(places)])
+    ranks, _ = numbers(pc.rank(both, tiebreaker="dense").cast(pa.int64()))
+    return ranks[: len(places)], ranks[len(places) :]

@@ -23,14 +23,7 @@ from explorer.core.protocol.statistics.bounds import decode_statistics
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = [
-    "indexed_fields",
-    "known_statistics",
-    "loosened",
-    "split_columns",
-    "statistics_text",
-    "written_statistics",
-]
+__all__ = ["indexed_fields", "known_statistics", "loosened", "split_columns", "statistics_text", "written_statistics"]
 
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
@@ -44,8 +37,6 @@ def indexed_fields(
     """Return the leaf fields that get statistics, with their physical paths (STATS-015).
 
     Args:
-        fields: The fields of data files.
-        configuration: The table's properties.
         clustering: Logical paths that get them whatever the properties are (CLUSTER-002).
 
     Raises:
@@ -82,11 +73,9 @@ def statistics_text(
     """Return the ``stats`` text of a file.
 
     Args:
-        num_records: Its rows.
         indexed: The leaves to describe; see `indexed_fields`.
         values: Values of each leaf with its minimum and its maximum among them; nulls alone, or nothing, where it
             gets no bounds.
-        nulls: The null count of each leaf.
     """
     lows: dict[Path, _Bound] = {}
     highs: dict[Path, _Bound] = {}
@@ -132,7 +121,6 @@ def loosened(stats: str | None, num_records: int) -> str:
 
     Args:
         stats: The file's statistics so far, if any.
-        num_records: Its physical rows.
     """
     return written_statistics({**known_statistics(stats), "numRecords": num_records, "tightBounds": False})
 

@@ -19,7 +19,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, mask, numbers, strings, validity
 from explorer.core.protocol.schema.char_types import is_padded
 from explorer.core.protocol.schema.data_types import DataType, StructField, StructType, format_column
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.sql.predicates import (
     And,
     Constant,
@@ -99,9 +99,6 @@ def skip_files(
 
     Args:
         where: A boolean SQL expression over logical columns, as text or parsed; times without a zone are UTC.
-        schema: The table's schema.
-        columns: Its columns that may have statistics.
-        statistics: Those of the files.
 
     Raises:
         RequestError: The text is not a condition, or names a column that the table does not have.

@@ -24,11 +24,7 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.partition_values import ZoneWarning, partition_column, recorded_partitions, zone_warning
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
-from explorer.core.protocol.statistics.json_statistics import (
-    Bounds,
-    StatisticsLeaf,
-    concatenated,
-)
+from explorer.core.protocol.statistics.json_statistics import Bounds, StatisticsLeaf, concatenated
 
 __all__ = [
     "FileStatistics",
@@ -82,8 +78,6 @@ class FileStatistics:
     """The statistics of some files, by column; a column is parsed at first need, and stays in memory.
 
     Args:
-        files: The files.
-        columns: The columns they may have statistics of.
         zone: As in `explorer.core.protocol.partition_values.parse_partition_value`.
     """
 
@@ -220,14 +214,7 @@ def column_ranges(statistics: FileStatistics, column: StatisticsColumn) -> pa.Ta
     """
     bounds = statistics.bounds(column)
     return pa.Table.from_arrays(
-        [
-            statistics.paths,
-            bounds.low,
-            bounds.high,
-            bounds.nulls,
-            statistics.num_records,
-            statistics.tight(column),
-        ],
+        [statistics.paths, bounds.low, bounds.high, bounds.nulls, statistics.num_records, statistics.tight(column)],
         ["path", "min", "max", "null_count", "num_records", "tight"],
     )
 

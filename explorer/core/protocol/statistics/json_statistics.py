@@ -24,15 +24,7 @@ from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 from explorer.core.protocol.statistics.present_leaves import present_leaves
 
-__all__ = [
-    "Bounds",
-    "ParsedTexts",
-    "StatisticsLeaf",
-    "concatenated",
-    "parse_either",
-    "parse_texts",
-    "some_of",
-]
+__all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_either", "parse_texts", "some_of"]
 
 _ROWS: Final = 1 << 16
 _FEW: Final = 16

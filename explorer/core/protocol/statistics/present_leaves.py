@@ -39,7 +39,6 @@ def present_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[
 
     Args:
         texts: Statistics as JSON, none of them null.
-        leaves: The columns of the table.
     """
     if len(leaves) <= _MANY:
         return leaves

@@ -47,9 +47,6 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
     """Return whether some row may make a condition TRUE, and FALSE.
 
     Args:
-        part: The condition, with column names as the schema spells them.
-        facts: The known facts of each of its columns.
-        files: The number of files.
         hopeful: Assume the best of a missing fact, so that it rules out both results.
     """
     match part:
@@ -80,13 +77,7 @@ def truth_of(part: Expression, facts: Mapping[tuple[str, ...], ColumnFacts], fil
 def unanswerable(
     part: SqlComparison | Like | IsNull, kind: PrimitiveType, field: StructField, *, padded: bool
 ) -> str | None:
-    """Return why statistics cannot answer a condition on a column; None if they can.
-
-    Args:
-        part: The condition.
-        kind, field: The column's type, and its field, which may be nested.
-        padded: Its values are of type CHAR.
-    """
+    """Return why statistics cannot answer a condition on a column; None if they can."""
     if isinstance(part, IsNull):
         return None
     if kind.name in {"binary", "variant", "void"}:
@@ -118,8 +109,6 @@ def _comparison_truth(part: SqlComparison, facts: ColumnFacts, hopeful: bool) ->
     """Return the truth of a comparison of a column with a constant.
 
     Args:
-        part: The comparison.
-        facts: The known facts of its column.
         hopeful: Assume the best of a missing bound, so that it rules out both results.
     """
     if part.value.kind == "null":

@@ -91,10 +91,7 @@ COORDINATED_TABLE_CONF: Final = FreeText(
     "delta.coordinatedCommits.tableConf-preview", "Settings of the table in that service.", why_fixed=_COORDINATED
 )
 NUM_INDEXED_COLS: Final = Integer(
-    "delta.dataSkippingNumIndexedCols",
-    "Number of leading columns with statistics; -1 means all.",
-    "32",
-    minimum=-1,
+    "delta.dataSkippingNumIndexedCols", "Number of leading columns with statistics; -1 means all.", "32", minimum=-1
 )
 STRING_PREFIX_LENGTH: Final = Integer(
     "delta.dataSkippingStringPrefixLength", "Number of leading characters of a text in statistics.", "32", minimum=0

@@ -65,10 +65,6 @@ class Flag(TableProperty, frozen=True):
     def of(self, configuration: Mapping[str, str], *, unset: bool = False) -> bool:
         """Return the value in a table.
 
-        Args:
-            configuration: The table's properties.
-            unset: The value where the property is not set and has no default.
-
         Raises:
             CorruptTable: It is neither true nor false.
         """
@@ -109,10 +105,6 @@ class Interval(TableProperty, frozen=True):
 
     def of(self, configuration: Mapping[str, str], *, unset: timedelta = timedelta()) -> timedelta:
         """Return the value in a table.
-
-        Args:
-            configuration: The table's properties.
-            unset: The value where the property is not set and has no default.
 
         Raises:
             CorruptTable: It is not a duration.

@@ -1,8 +1,8 @@
 """A stream's batches, each written once: what a streaming engine calls with every batch, however often.
 
-Protocol section: Transaction Identifiers. Invariants: a batch that the table holds is not written again, whoever wrote
-it and whatever became of the answer; a batch that could not be written raises, so that the stream stops there and
-begins with it again.
+Protocol section: Transaction Identifiers. Invariants: a batch that the table holds is not written again, even if
+another writer wrote it or the store's answer was lost; a batch that could not be written raises, so that the stream
+stops there and begins with it again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 from explorer.core.errors import CommitConflict, EngineUnavailable, InvalidIntent
 from explorer.core.transaction.commit.committer import commit_plan
-from explorer.core.transaction.commit.outcomes import error_of
+from explorer.core.transaction.commit.conflicts import error_of
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.intents.documents import intent_document, parse_intent
@@ -40,7 +40,7 @@ class BatchWriter:
         intent: What is done with a batch, as a record or as JSON: append, overwrite or merge; its source is the batch.
         context: Clock, identifiers and the engine of rows.
         user: Who commits.
-        reason: Why; kept in the history.
+        reason: Why; stored in the commit.
     """
 
     log: DeltaLog
@@ -52,10 +52,6 @@ class BatchWriter:
 
     def __call__(self, rows: object, batch: int) -> CommitResult:
         """Write a batch, unless the table holds it.
-
-        Args:
-            rows: The batch, as the engine has it.
-            batch: Its number, which rises from batch to batch.
 
         Returns:
             The commit; with a note if the table held the batch already.
@@ -112,7 +108,7 @@ class BatchWriter:
         return parse_intent({"source": "", **document, "txnAppId": self.app_id, "txnVersion": batch})
 
     def _tried(self, wanted: Intent, rows: object) -> CommitResult:
-        """Plan and commit on the newest version; an outcome that is not known is looked up again."""
+        """Plan and commit on the newest version; an unknown outcome is looked up again."""
         self.log.refresh()
         propose = prepared(self.log, wanted, self.context, rows)
         plan = make_plan(self.log, Request(wanted, propose, user=self.user), self.context)

@@ -1,10 +1,10 @@
-"""Commits: a plan that a person approved -> one atomic file in the log, or the reason why not.
+"""Commits: an approved plan -> one atomic file in the log, or the reason why not.
 
 Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
 the file is written only if its name is free (LOG-005), on a store that was seen to keep that promise; commits that came
-first are judged one by one before another try (LOG-023); a plan that is already in the log, since whenever, is found
-and not written again; a lost answer of the store is resolved by reading the log for the commit's own identifier; if
-that fails too, the outcome is unknown, never guessed.
+first are judged one by one before another try (LOG-023); a plan that is already in the log is recognized and not
+written again; a lost answer of the store is resolved by reading the log for the commit's own identifier; if that fails
+too, the outcome is unknown, never guessed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ import msgspec
 from explorer.core.errors import ExplorerError, StorageError, VersionNotFound
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogPath, checksum_name, commit_name
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import decode_checksum
+from explorer.core.log.table_state import TableState, decode_checksum
 from explorer.core.protocol.actions import Add, AddCDCFile
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
-from explorer.core.transaction.batches import recorded_by, recorded_proposal
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
 from explorer.core.transaction.commit_info import (
@@ -40,11 +38,11 @@ from explorer.core.transaction.commit_info import (
     with_timestamp,
 )
 from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Conflict, check_table
-from explorer.core.transaction.commit_target import CommitTarget
-from explorer.core.transaction.context import Context
+from explorer.core.transaction.context import CommitTarget, Context
 from explorer.core.transaction.planner import remake_plan
 from explorer.core.transaction.proposal import RecordedBatch, StagedFile, Written
 from explorer.core.transaction.row_engine import CheckReport, RowJob
+from explorer.core.transaction.row_preparation.proposer import recorded_by, recorded_proposal
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["commit_plan"]
@@ -54,8 +52,8 @@ _RESENDS: Final = 3
 _PAUSE: Final = 0.02
 _LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
 _GONE: Final = (
-    "Commits that the plan builds on, or later ones, are gone from the log, so it is not known what they "
-    "changed, nor whether this plan is among them. Make a new plan."
+    "Commits that the plan builds on, or later ones, are missing from the log, so it is unknown what they "
+    "changed, and whether this plan is among them. Make a new plan."
 )
 
 _Owner = Literal["ours", "theirs", "absent", "unknown"]
@@ -77,8 +75,8 @@ def commit_plan(
         plan: The plan; if others committed since, it is made again on top of their commits unless they conflict with
             it.
         context: Clock, identifiers, waiting and the engine of rows.
-        reason: Why, in the person's words; kept in the history.
-        user: Who commits; None for the person who made the plan.
+        reason: Why; stored in the commit.
+        user: The committer; None for the user who made the plan.
         watch: Called with the job that checks the rows again, if the plan is made again and depends on them.
 
     Raises:
@@ -128,14 +126,14 @@ class _Attempt:
         for attempt in range(_ATTEMPTS):
             approved = plan
             if attempt or not self._is_fresh(plan):
-                standing = self._catch_up(plan)
-                if isinstance(standing, CommitResult):
-                    return standing
-                plan = standing
+                caught_up = self._catch_up(plan)
+                if isinstance(caught_up, CommitResult):
+                    return caught_up
+                plan = caught_up
             if not attempt and plan is approved:
-                plan = self._looked_again(plan)
+                plan = self._judged_again(plan)
             if plan.proposal.recorded is not None:
-                return self._found(plan, plan.proposal.recorded)
+                return self._already_recorded(plan, plan.proposal.recorded)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             self._store.check_put_if_absent()
@@ -164,33 +162,33 @@ class _Attempt:
         """
         if result is None and self._in_doubt:
             return
-        kept = set()
+        needed = set()
         if result is not None and result.outcome == "committed" and self._logged is not None:
-            kept = _named_by(self._logged)
+            needed = _named_by(self._logged)
         elif result is not None and result.outcome in {"committed", "unknown"}:
             proposal = result.plan.proposal
-            kept = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
+            needed = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
         for path in self._staged:
-            if path not in kept:
+            if path not in needed:
                 with suppress(StorageError, FileNotFoundError):  # what stays is a file that no version names
                     self._store.delete(path)
 
     def _is_fresh(self, plan: CommitPlan) -> bool:
-        """True if the next version can be tried at once: putting it fails if another commit took it.
+        """Return True if the next version can be tried at once: putting it fails if another commit took it.
 
-        The commit that the plan builds on must still exist. If it is gone, later ones may be gone too, and the
+        The commit that the plan builds on must still exist. If it is missing, later ones may be missing too, and the
         name of the next version may be free although that version existed. It must also be the same file: a table that
         was removed and created again begins with the same names.
         """
         if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
             return False
         try:
-            found = self._store.head(commit_name(plan.read_version))
+            stored = self._store.head(commit_name(plan.read_version))
         except FileNotFoundError:
             self._commit_there = False
             return False
         listed = self._table.newest_commit()
-        return (listed is None or _is_same(listed, found)) and self._other_table(plan) is None
+        return (listed is None or _is_same(listed, stored)) and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the commits made since the plan, and make the plan again on top of them."""
@@ -210,7 +208,7 @@ class _Attempt:
                 self._logged = winner
                 return self._committed(plan, winner.version)
             if (batch := recorded_by(winner, plan.proposal)) is not None:
-                return self._other_table(plan) or self._found(plan, batch)
+                return self._other_table(plan) or self._already_recorded(plan, batch)
         read = self._version_read(plan)
         for winner in winners:
             conflict = conflict_with(plan.proposal, winner, read)
@@ -219,7 +217,7 @@ class _Attempt:
         return self._other_table(plan) or self._remade(plan)
 
     def _version_read(self, plan: CommitPlan) -> Snapshot | None:
-        """The version that a plan was made for; None if there was none, or if the log does not give it any more."""
+        """Return the version that a plan was made for; None for a new table, and if it cannot be rebuilt any more."""
         if plan.read_version < 0:
             return None
         try:
@@ -227,14 +225,14 @@ class _Attempt:
         except VersionNotFound:
             return None
 
-    def _found(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
-        """The outcome where the table holds the batch already."""
+    def _already_recorded(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
+        """Return the outcome where the table holds the batch already."""
         self._notes.append(batch.detail)
         nothing = msgspec.structs.replace(plan, proposal=recorded_proposal(batch), actions=())
         return self._committed(nothing, batch.version)
 
     def _other_table(self, plan: CommitPlan) -> CommitResult | None:
-        """The outcome if another table has been at the place since the plan was made; None if it is the same table."""
+        """Return the outcome if another table replaced the one of the plan; None if it is the same table."""
         if plan.table_id is None or self._table.snapshot().metadata.id == plan.table_id:
             return None
         why = (
@@ -244,8 +242,8 @@ class _Attempt:
         conflict = Conflict(self._table.latest_version(), "metaData", why)
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
-    def _looked_again(self, plan: CommitPlan) -> CommitPlan:
-        """The plan with its guards judged again if it needs files that no version keeps, which may be gone by now."""
+    def _judged_again(self, plan: CommitPlan) -> CommitPlan:
+        """Judge the guards again if the plan needs files that no version keeps: they may be deleted by now."""
         if not plan.proposal.required_paths:
             return plan
         return self._remade(plan)
@@ -271,7 +269,7 @@ class _Attempt:
                 del self._staged[file.path]  # names are unique: an earlier attempt at this plan wrote it
 
     def _written(self, plan: CommitPlan) -> CommitPlan:
-        """The plan with the actions of the files that the engine writes: once, also for later tries."""
+        """Return the plan with the actions of the files that the engine writes: once, also for later tries."""
         writing = plan.proposal.writing
         if writing is None:
             return plan
@@ -284,7 +282,7 @@ class _Attempt:
         return msgspec.structs.replace(plan, proposal=writing.complete(written), guards=guards)
 
     def _stamped(self, plan: CommitPlan) -> CommitPlan:
-        """The plan with the actions about to be written: time, reason and in-commit timestamp."""
+        """Return the plan with the actions about to be written: time, reason and in-commit timestamp."""
         proposal = plan.proposal
         snapshot = self._table.snapshot(plan.read_version) if plan.read_version >= 0 else None
         self._before = None if snapshot is None else snapshot.state
@@ -307,7 +305,7 @@ class _Attempt:
         return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))
 
     def _time_of(self, snapshot: Snapshot) -> int:
-        """The time of a version in ms since the epoch, and no earlier if its commit is gone from the log.
+        """Return the time of a version in ms since the epoch, and no earlier if its commit is missing from the log.
 
         Then the checksum has it; without a checksum it is after the time at which timestamps were enabled, and the file
         time of what is left of the version is the best known value.
@@ -348,7 +346,7 @@ class _Attempt:
         return owner
 
     def _check_whole(self, path: str) -> None:
-        """Refuse to go on where the store kept only the beginning of what was written."""
+        """Refuse to continue if the store has only the beginning of the commit."""
         try:
             data = self._store.read(path)
         except (FileNotFoundError, StorageError):
@@ -362,7 +360,7 @@ class _Attempt:
             )
 
     def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
-        """Find out who wrote a commit file."""
+        """Return whose commit a file is."""
         try:
             data = self._store.read(path)
         except FileNotFoundError:
@@ -386,16 +384,16 @@ class _Attempt:
         return msgspec.structs.replace(result, notes=(*result.notes, *notes))
 
 
-def _is_same(listed: LogPath, found: ObjectMeta) -> bool:
-    """Whether a file of the log is still the one that was listed."""
-    if listed.etag and found.etag:
-        return (listed.size, listed.etag) == (found.size, found.etag)
+def _is_same(listed: LogPath, stored: ObjectMeta) -> bool:
+    """Return whether a file of the log is still the one that was listed."""
+    if listed.etag and stored.etag:
+        return (listed.size, listed.etag) == (stored.size, stored.etag)
     # Seconds, because object stores give finer times in a listing than for a single object.
-    return (listed.size, listed.modified // 1000) == (found.size, found.modified // 1000)
+    return (listed.size, listed.modified // 1000) == (stored.size, stored.modified // 1000)
 
 
 def _named_by(commit: Commit) -> set[str]:
-    """The decoded locations of the files of rows, changes and vectors that a commit names."""
+    """Return the decoded locations of the files of rows, changes and vectors that a commit names."""
     adds = [line.add for line in commit.lines if line.add is not None]
     vectors = (location(add.deletion_vector.id) for add in adds if add.deletion_vector is not None)
     paths = {*(add.path for add in adds), *(change.path for change in commit.change_files())}

@@ -1,31 +1,33 @@
-"""Whether a commit that took a version first conflicts with a proposal.
+"""What keeps a plan from being committed: commits that came first, and the errors of such outcomes.
 
-Protocol: Delta Log Entries leaves this to writers; the rules are those of the reference writer, by the isolation level
-of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version that
-it read was judged (LOG-023); a file that another commit added is left out of account only if its partition values or
-its statistics prove that it holds nothing of what the proposal read; in doubt it is a conflict.
+Protocol: Delta Log Entries leaves conflicts to writers; the rules are those of the reference writer, by the isolation
+level of the commit. Invariants: a proposal goes on top of the newest version only after every commit since the version
+that it read was judged (LOG-023); a file that another commit added is ignored only if its partition values or its
+statistics prove that the proposal read nothing of it, and conflicts otherwise; the facts of an error are
+those of the result.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from explorer.core.errors import CommitConflict, CommitError, CommitUnknown, GuardFailed
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
 from explorer.core.transaction.commit_info import isolation_level
-from explorer.core.transaction.commit_plan import Conflict
-from explorer.core.transaction.proposal import Proposal
+from explorer.core.transaction.commit_plan import CommitResult, Conflict, JudgedPlan
+from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.reads import Reads, first_read
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["conflict_with", "holds_transaction"]
+__all__ = ["conflict_with", "error_of", "guard_failed", "holds_transaction"]
 
 _LONGEST_NAME: Final = 200
 
 
 def holds_transaction(commit: Commit, txn_id: str) -> bool:
-    """True if a commit has this identifier: it is ours, whatever the store answered."""
+    """Return True if a commit has this identifier: it is ours, whatever the store answered."""
     info = commit.commit_info()
     return info is not None and info.txn_id == txn_id
 
@@ -34,8 +36,6 @@ def conflict_with(proposal: Proposal, winner: Commit, read: Snapshot | None = No
     """Judge a commit that took a version first.
 
     Args:
-        proposal: What is to be committed.
-        winner: The commit.
         read: The version that the proposal was made for; None if there was no table.
 
     Returns:
@@ -57,7 +57,7 @@ def conflict_with(proposal: Proposal, winner: Commit, read: Snapshot | None = No
 
 
 def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
-    """A file that both remove, or that this commit read; a masked file is removed and added with another vector."""
+    """Find a file that both remove, or that this commit read; masking removes a file and adds it again."""
     removed = {canonical_key(action.path) for action in proposal.removes}
     reads = _reads(proposal)
     for line in winner.lines:
@@ -74,27 +74,27 @@ def _removed_conflict(proposal: Proposal, winner: Commit) -> Conflict | None:
 
 
 def _added_conflict(proposal: Proposal, winner: Commit, read: Snapshot | None) -> Conflict | None:
-    """A file that this commit would have read, had it been there."""
+    """Return a file that this commit would have read, had it been there."""
     reads = _reads(proposal)
     if reads is None or not _matters(proposal, winner, isolation_level(proposal, read)):
         return None
     added = [line.add for line in winner.lines if line.add is not None]
-    found = first_read(reads, added, read)
-    if found is None:
+    unseen = first_read(reads, added, read)
+    if unseen is None:
         return None
-    why = f"it added a file that this commit did not see, and would have read: {canonical_key(found.path)}"
+    why = f"it added a file that this commit did not see, and would have read: {canonical_key(unseen.path)}"
     return _conflict(winner, "add", why)
 
 
 def _reads(proposal: Proposal) -> Reads | None:
-    """What a proposal read; rows that are checked are all rows."""
+    """Return what a proposal read: all rows where rows are checked."""
     if proposal.row_checks:
         return Reads()
     return proposal.reads if proposal.reads_files else None
 
 
 def _matters(proposal: Proposal, winner: Commit, level: str) -> bool:
-    """Whether the files that a commit added matter at an isolation level."""
+    """Return whether the files that a commit added matter at an isolation level."""
     match level:
         case "SnapshotIsolation":
             return False
@@ -111,7 +111,44 @@ def _conflict(winner: Commit, action: str, why: str) -> Conflict:
     words = (
         [] if info is None else [info.operation or "", f"by {info.user_name[:_LONGEST_NAME]}" if info.user_name else ""]
     )
-    said = " ".join(word for word in words if word)
+    described = " ".join(word for word in words if word)
     return Conflict(
-        winner.version, action, f"Version {winner.version}{f' ({said})' if said else ''} came first: {why}."
+        winner.version, action, f"Version {winner.version}{f' ({described})' if described else ''} came first: {why}."
     )
+
+
+def error_of(result: CommitResult) -> CommitError:
+    """Return the error for a result that is no commit."""
+    match result.outcome:
+        case "rejected":
+            return guard_failed(result.plan)
+        case "conflicted":
+            assert result.conflict is not None
+            return CommitConflict(
+                f"{result.conflict.why} Nothing was committed; make a new plan.",
+                winner=result.conflict.version,
+                version=result.plan.commit_version,
+            )
+        case _:
+            return CommitUnknown(
+                f"The store's answer was lost, and whether version {result.version} is this commit is not known yet. "
+                f"Look for the transaction {result.plan.txn_id} in the history.",
+                version=result.version,
+                found=result.plan.txn_id,
+            )
+
+
+def guard_failed(plan: JudgedPlan) -> GuardFailed:
+    """Return the error for a plan that guards block."""
+    blocking = [
+        {"name": guard.name, "status": guard.status, "evidence": guard.evidence, "remedy": guard.remedy}
+        for guard in plan.blocking
+    ]
+    reasons = "; ".join(_reason(guard).removesuffix(".") for guard in plan.blocking)
+    steps = " ".join(dict.fromkeys(guard.remedy for guard in plan.blocking if guard.remedy))
+    return GuardFailed(f"This change must not be committed: {reasons}. {steps}".rstrip(), results=blocking)
+
+
+def _reason(guard: GuardResult) -> str:
+    name, detail = f"{guard.name} ({guard.status})", guard.evidence.get("detail")
+    return f"{name}: {detail}" if detail else name

@@ -12,10 +12,9 @@ from typing import Final
 from explorer.core.errors import IncompleteCheckpoint
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import checksum_name, commit_name
-from explorer.core.log.log_segment import Checkpoint, list_log
+from explorer.core.log.log_segment import CompleteCheckpoint, list_log
 from explorer.core.log.replay import advance_state, checkpoint_reader, read_commits, replay_files
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import VersionChecksum
+from explorer.core.log.table_state import TableState, VersionChecksum
 from explorer.core.log.writing.checkpoint import WrittenCheckpoint, write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import checkpoint_due
 from explorer.core.log.writing.checksum import next_checksum, version_checksum, write_checksum
@@ -36,11 +35,7 @@ def follow_up(
     """Do what is due after a commit of this program.
 
     Args:
-        store: The table's store.
-        version: The version that was committed.
-        data: The content of its commit file.
         before: The small actions in force before it; None for version 0.
-        context: Clock and identifiers.
 
     Returns:
         What went wrong, in words.
@@ -83,7 +78,7 @@ def new_checkpoint(store: LogStore, version: int, context: Context) -> WrittenCh
         return write_checkpoint(store, listing, version, now=now, new_uuid=context.new_uuid)
 
 
-def repaired_checkpoint(store: LogStore, checkpoint: Checkpoint, context: Context) -> WrittenCheckpoint:
+def repaired_checkpoint(store: LogStore, checkpoint: CompleteCheckpoint, context: Context) -> WrittenCheckpoint:
     """Write a checkpoint again that does not hold what the commits give, and keep what was there under other names.
 
     Raises:
@@ -99,20 +94,20 @@ def repaired_checkpoint(store: LogStore, checkpoint: Checkpoint, context: Contex
 
 
 def _checksum(store: LogStore, commit: Commit, state: TableState) -> None:
-    found = None
+    checksum = None
     if commit.version > 0:
         try:
             previous = store.read(checksum_name(commit.version - 1))
-            found = next_checksum(previous, commit, state, vouched=True)
+            checksum = next_checksum(previous, commit, state, vouched=True)
         except FileNotFoundError:
             pass
-    found = found or _checksum_in_full(store, commit, state)
-    if found is not None:
-        write_checksum(store, commit.version, found)
+    checksum = checksum or _checksum_in_full(store, commit, state)
+    if checksum is not None:
+        write_checksum(store, commit.version, checksum)
 
 
 def _checksum_in_full(store: LogStore, commit: Commit, state: TableState) -> VersionChecksum | None:
-    """The checksum by replay, if the log of the version is small."""
+    """Return the checksum by replay, if the log of the version is small."""
     if commit.version == 0:
         return version_checksum(state, replay_files(None, [commit]), commit.commit_info())
     if commit.version > _FEW and not checkpoint_due(state.metadata.configuration, commit.version):

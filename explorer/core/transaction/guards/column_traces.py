@@ -1,7 +1,7 @@
 """Guards of a column that is dropped or renamed: the values that go, and what else names it.
 
 Protocol sections: Column Mapping, Commit Provenance Information, Per-file Statistics, Clustered Table. Invariants: a
-number of values is exact or said to be the most there can be, never 0 for unknown; a predicate that may name the
+number of values is exact or stated as an upper bound, never 0 for unknown; a predicate that may name the
 column counts as naming it, as writers spell predicates in many ways.
 """
 
@@ -19,7 +19,8 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.schema.named_columns import first_names
+from explorer.core.protocol.schema.edit import first_names
+from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.proposal import GuardResult
@@ -27,18 +28,16 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["LoggedOperation", "traces_guard", "values_guard"]
 
-Path = tuple[str, ...]
-
 _MOST_NAMED: Final = 20
 _LONGEST: Final = 200
 _BY_COLUMNS: Final = frozenset(["clusterby", "newclusteringcolumns", "orderby", "partitionby", "zorderby"])
-"""Parameters of operations, beside predicates, that name columns."""
+"""Parameters of operations, besides predicates, that name columns."""
 _EXPRESSION_ID: Final = re.compile(r"(?<=\w)#\d+L?")
 _STRING: Final = re.compile(r"'[^']*'")
 
 
 class LoggedOperation(msgspec.Struct, frozen=True):
-    """What a commit says that it did: its version, its operation and the operation's parameters."""
+    """The recorded operation of a commit: its version, its operation and the operation's parameters."""
 
     version: int
     operation: str | None
@@ -50,14 +49,14 @@ def values_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     counted_columns = {column.path for column in snapshot.statistics_columns}
     names = [format_column(path) for path in paths if path in counted_columns]
     nulls = {column.path: ranges.column("null_count") for column, ranges in snapshot.column_ranges_of(names)}
-    found = {format_column(path): _values(snapshot, nulls.get(path)) for path in paths}
-    known = {name: rows for name, (rows, _) in found.items()}
+    values = {format_column(path): _values(snapshot, nulls.get(path)) for path in paths}
+    known = {name: rows for name, (rows, _) in values.items()}
     evidence: dict[str, object] = {"rowsWithValues": known, "files": snapshot.num_files}
-    gone = [f"{name} in {_rows(*number)}" for name, number in found.items() if number[0] != 0]
-    if not gone:
+    lost = [f"{name} in {_rows(*number)}" for name, number in values.items() if number[0] != 0]
+    if not lost:
         which = "the column" if len(paths) == 1 else "the columns"
         return GuardResult("values-dropped", "pass", evidence | {"detail": f"No row has a value in {which}."})
-    detail = f"Readers lose the values of {first_names(gone)}. The files keep them until they are rewritten."
+    detail = f"Readers lose the values of {first_names(lost)}. The files keep them until they are rewritten."
     remedy = (
         f"Commit only if these values may go. Version {snapshot.version} shows them as long as its files are not "
         "vacuumed; a purge rewrites the files without them."
@@ -71,27 +70,24 @@ def traces_guard(
     """Say what else names columns: predicates and columns of earlier commits, statistics settings, clustering.
 
     Args:
-        snapshot: The newest version.
-        paths: The columns, by the names that they have now.
         operations: The commits of the log, oldest first.
-        renamed: They are renamed, not dropped.
     """
-    naming = [found for operation in operations for found in _naming(operation, paths)]
+    naming = [mention for operation in operations for mention in _naming(operation, paths)]
     names = first_names(map(format_column, paths))
-    said = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
-    versions = list(dict.fromkeys(found["version"] for found in naming))
+    sentences = [*_in_commits(naming, names), *_in_settings(snapshot, paths, renamed=renamed)]
+    versions = list(dict.fromkeys(mention["version"] for mention in naming))
     evidence: dict[str, object] = {"commits": naming[-_MOST_NAMED:], "numCommits": len(versions)}
-    if not said:
+    if not sentences:
         detail = f"No earlier commit, clustering or statistics setting names {names}."
         return GuardResult("named-elsewhere", "pass", evidence | {"detail": detail})
     what = "uses the new name" if renamed else "does without the column"
     remedy = f"Check that every job that runs such an operation {what} before you commit."
-    return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(said)}, remedy)
+    return GuardResult("named-elsewhere", "warn", evidence | {"detail": " ".join(sentences)}, remedy)
 
 
 def _values(snapshot: Snapshot, nulls: pa.ChunkedArray | None) -> tuple[int | None, bool]:
-    """How many live rows have a value in a column, by its nulls in each file: None if unknown; and whether the number
-    is exact."""
+    """Return how many live rows have a value in a column, by its null counts (None if unknown), and whether that is
+    exact."""
     records, masked = snapshot.num_records, snapshot.num_deleted_records
     live = None if records is None else records - masked
     if live == 0:
@@ -112,7 +108,7 @@ def _rows(rows: int | None, exact: bool) -> str:
 def _in_commits(naming: Sequence[Mapping[str, object]], names: str) -> Iterator[str]:
     if not naming:
         return
-    versions = list(dict.fromkeys(found["version"] for found in naming))
+    versions = list(dict.fromkeys(mention["version"] for mention in naming))
     last = naming[-1]
     commits = counted(len(versions), "earlier commit names", "earlier commits name")
     yield f"{commits} {names}, such as v{last['version']} {last['operation']} with {last['parameter']} {last['text']}."
@@ -145,7 +141,7 @@ def _naming(operation: LoggedOperation, paths: Sequence[Path]) -> Iterator[dict[
 
 
 def _names(text: str, path: Path) -> bool:
-    """Whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
+    """Return whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
     plain = _STRING.sub("''", _EXPRESSION_ID.sub("", text))
     first, *rest = (re.escape(part.replace("`", "``")) for part in path)
     parts = "".join(rf"(\s*\.\s*`?{part}`?(?!\w)|(?!\s*\.))" for part in rest)

@@ -1,35 +1,59 @@
-"""Named preconditions of a commit, judged on the state before and the state proposed.
+"""Preconditions of a commit, judged on the state before and the state proposed: access, protocol, properties.
 
-Protocol sections: Requirements for Writers, Protocol Evolution, Table Features. Invariants: a guard names what it
-checked; one that cannot be evaluated is unknown and never passes by default; a failed guard says what to do.
-Guards that need the data or the store are judged by `explorer.core.transaction.planner`; those that only one intent
-has are with its proposal.
+Protocol sections: Requirements for Writers, Protocol Evolution, Table Features, Change Metadata. Invariants: a guard
+names what it checked; one that cannot be evaluated is unknown and never passes by default; a failed guard has a next
+step; only properties that the commit changes are judged, and a value that cannot be read fails. Guards that need the
+data or the store are judged by `explorer.core.transaction.planner`; those that only one intent has are with its
+proposal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Final
 
 import msgspec
 
-from explorer.core.compatibility.loss_words import losses_in_words, releases_in_words
-from explorer.core.errors import ExplorerError
+from explorer.core.compatibility.matrix import losses_in_words, releases_in_words
+from explorer.core.errors import CorruptTable, ExplorerError
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.table_features import (
     CATALOG_FEATURES,
     about_drafts,
+    feature_of_property,
     supported_features,
     why_not_readable,
     why_not_writable,
 )
-from explorer.core.protocol.table_properties.registry import APPEND_ONLY
-from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
+from explorer.core.protocol.table_properties.registry import (
+    APPEND_ONLY,
+    CHECKPOINT_INTERVAL,
+    EXPIRED_LOG_CLEANUP,
+    FILE_RETENTION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+    NUM_INDEXED_COLS,
+    SET_TRANSACTION_RETENTION,
+    STATS_AS_JSON,
+    STATS_AS_STRUCT,
+    property_of,
+)
+from explorer.core.transaction.consequences import in_days, shorter_retentions
 from explorer.core.transaction.guards.protocol import evolution_guard, needs_guard, row_tracking_guard
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Situation", "catalog_guard", "judge", "protocol_guard"]
+__all__ = [
+    "Situation",
+    "catalog_guard",
+    "change_guard",
+    "judge",
+    "properties_guard",
+    "protocol_guard",
+    "retention_guard",
+]
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -73,7 +97,7 @@ def judge(situation: Situation) -> tuple[GuardResult, ...]:
 
 
 def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
-    """Guards that compare with the version before."""
+    """Judge the guards that compare with the version before."""
     if situation.snapshot is None:
         return ()
     guards = (change_guard, properties_guard, retention_guard)
@@ -81,7 +105,7 @@ def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
 
 
 def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
-    """Whether this program may write under all of these protocols; the last one is shown."""
+    """Return whether this program may write under all of these protocols; the last one is shown."""
     names: dict[str, None] = {}
     for protocol in protocols:
         names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
@@ -101,7 +125,7 @@ def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
 
 
 def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
-    """Fails if the table has a column that this program does not read: what it writes would lack the column."""
+    """Fail if the table has a column that this program does not read: rows that it writes would lack the column."""
     unread = () if snapshot is None else snapshot.unread_columns
     if not unread:
         return None
@@ -112,7 +136,7 @@ def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
 
 
 def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:
-    """Fails if a catalog manages the commits of the table."""
+    """Fail if a catalog manages the commits of the table."""
     managed = sorted(CATALOG_FEATURES & {name for item in protocols for name in supported_features(item)})
     if not managed:
         return None
@@ -134,14 +158,14 @@ def _append_only(situation: Situation) -> GuardResult | None:
         return GuardResult("append-only", "unknown", {"detail": str(error)}, f"Set {APPEND_ONLY} again.")
     if not on:
         return None
-    gone = [action.path for action in proposal.removes if action.data_change]
-    if not gone:
+    removed = [action.path for action in proposal.removes if action.data_change]
+    if not removed:
         detail = "No row is removed or changed."
         return GuardResult("append-only", "pass", {APPEND_ONLY.key: "true", "detail": detail})
     return GuardResult(
         "append-only",
         "fail",
-        {APPEND_ONLY.key: "true", "files": len(gone), "detail": f"{counted(len(gone), 'file')} would lose rows."},
+        {APPEND_ONLY.key: "true", "files": len(removed), "detail": f"{counted(len(removed), 'file')} would lose rows."},
         f"Set {APPEND_ONLY} to false first, if rows may be removed from this table.",
     )
 
@@ -153,7 +177,7 @@ def _identity(situation: Situation) -> GuardResult:
         "committer",
         "warn",
         {"detail": "The history will not show who made this commit."},
-        "Give the name of the person who commits.",
+        "Give the name of the committer.",
     )
 
 
@@ -174,3 +198,107 @@ def _access(situation: Situation) -> GuardResult:
         {"clients": list(dict.fromkeys(clients)), "detail": f"{summary[0].upper()}{summary[1:]}."},
         "Check with the owners of these clients before you commit.",
     )
+
+
+_HOUR: Final = timedelta(hours=1)
+_WEEK: Final = timedelta(days=7)
+_RARE_CHECKPOINTS: Final = 100
+
+
+def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | None:
+    """Say what the changed properties do, and warn of those that are risky; None where none changes."""
+    before, after = _configurations(snapshot, proposal)
+    changed = {key: (before.get(key), after.get(key)) for key in (*before, *after) if before.get(key) != after.get(key)}
+    if not changed:
+        return None
+    evidence: dict[str, object] = {"changes": [_property_change(key, *values) for key, values in changed.items()]}
+    try:
+        risks = [risk for key in changed for risk in _risks(key, after)]
+    except CorruptTable as error:
+        return GuardResult("properties", "fail", evidence | {"detail": error.message}, "Set the property again.")
+    if risks:
+        remedy = "Commit only if this is what you want."
+        return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
+    number = counted(len(changed), "property changes", "properties change")
+    detail = f"{number}. The guard access says what that means for clients."
+    return GuardResult("properties", "pass", evidence | {"detail": detail})
+
+
+def retention_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | None:
+    """Return the history lives at least as long as the files it needs, and nothing is deleted sooner than before.
+
+    None where neither retention changes.
+    """
+    before, after = _configurations(snapshot, proposal)
+    if all(before.get(key) == after.get(key) for key in (LOG_RETENTION.key, FILE_RETENTION.key)):
+        return None
+    try:
+        log, files = LOG_RETENTION.of(after), FILE_RETENTION.of(after)
+    except CorruptTable as error:
+        return GuardResult("retention", "fail", {"detail": error.message}, "Set the property again.")
+    evidence: dict[str, object] = {LOG_RETENTION.key: in_days(log), FILE_RETENTION.key: in_days(files)}
+    if files > log:
+        detail = (
+            f"Removed files would be kept for {in_days(files)}, but the log entries for them only for {in_days(log)}."
+        )
+        remedy = f"Set {LOG_RETENTION} to at least {FILE_RETENTION}."
+        return GuardResult("retention", "fail", evidence | {"detail": detail}, remedy)
+    if shorter := " ".join(shorter_retentions(before, after)):
+        return GuardResult("retention", "warn", evidence | {"detail": shorter}, "Commit only if this is what you want.")
+    detail = "The log outlives the files that its versions need."
+    return GuardResult("retention", "pass", evidence | {"detail": detail})
+
+
+def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
+    """Return a commit that changes nothing only makes other writers lose their race."""
+    same = (
+        (proposal.metadata is None or proposal.metadata == snapshot.metadata)
+        and (proposal.protocol is None or proposal.protocol == snapshot.protocol)
+        and proposal.writing is None
+        and proposal.recorded is None
+        and not (proposal.adds or proposal.removes or proposal.change_files or proposal.transactions)
+        and all(
+            not item.removed and snapshot.domain_metadata.get(item.domain) == item.configuration
+            for item in proposal.domains
+        )
+    )
+    if not same:
+        return GuardResult("changes-something", "pass", {"detail": "The commit changes the table."})
+    detail = "The table is already in this state. The commit would change nothing."
+    return GuardResult("changes-something", "fail", {"detail": detail}, "Leave it.")
+
+
+def _configurations(snapshot: Snapshot, proposal: Proposal) -> tuple[dict[str, str], dict[str, str]]:
+    metadata = proposal.metadata or snapshot.metadata
+    return snapshot.metadata.configuration, metadata.configuration
+
+
+def _property_change(key: str, before: str | None, after: str | None) -> dict[str, object]:
+    known = property_of(key)
+    change: dict[str, object] = {"property": key, "before": before, "after": after}
+    if known is not None:
+        change |= {"default": known.default, "effect": known.effect, "feature": feature_of_property(key)}
+    return change
+
+
+def _risks(key: str, after: Mapping[str, str]) -> Iterator[str]:
+    match key:
+        case FILE_RETENTION.key if FILE_RETENTION.of(after) < _WEEK:
+            retention = FILE_RETENTION.of(after)
+            yield f"VACUUM may remove files that running queries and time travel need, after {in_days(retention)}."
+            if retention < _HOUR:
+                yield "It may also delete files that a running writer is about to commit, if you accept that by name."
+        case LOG_RETENTION.key if LOG_RETENTION.of(after) < _WEEK:
+            yield f"Versions can be lost {in_days(LOG_RETENTION.of(after))} after they were replaced."
+        case SET_TRANSACTION_RETENTION.key if SET_TRANSACTION_RETENTION.of(after, unset=_WEEK) < _WEEK:
+            yield "A stream that pauses for longer loses its progress and writes its last batch twice."
+        case CHECKPOINT_INTERVAL.key if CHECKPOINT_INTERVAL.of(after) > _RARE_CHECKPOINTS:
+            yield "With so few checkpoints the table opens slowly."
+        case EXPIRED_LOG_CLEANUP.key if not EXPIRED_LOG_CLEANUP.of(after):
+            yield "The log will grow without limit."
+        case IN_COMMIT_TIMESTAMPS.key if not IN_COMMIT_TIMESTAMPS.of(after):
+            yield "Commit times come from the log's files again, and copying changes those."
+        case NUM_INDEXED_COLS.key if NUM_INDEXED_COLS.of(after) == 0:
+            yield "New files get no statistics, so every query reads all of them."
+        case STATS_AS_JSON.key | STATS_AS_STRUCT.key if not STATS_AS_JSON.of(after) and not STATS_AS_STRUCT.of(after):
+            yield "Checkpoints keep no statistics: they are lost when the commits are cleaned up."

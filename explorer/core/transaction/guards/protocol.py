@@ -1,7 +1,7 @@
 """Guards on what the protocol demands: how it evolves, which features the new state needs, what each demands of files.
 
 Protocol sections: Protocol Evolution, Table Features, and the writer requirements of single features. Invariants: what
-was already wrong is a warning and blocks nobody; what this commit would make wrong fails.
+was already wrong is a warning and blocks no commit; what this commit would make wrong fails.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.protocol_evolution import evolution_problems, protocol_problems
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
-from explorer.core.protocol.schema.data_types import (
-    PrimitiveType,
-    parse_schema,
-)
+from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from explorer.core.protocol.schema.nested_types import nested_types, walk
 from explorer.core.protocol.table_features import (
     FEATURES,
@@ -40,7 +37,7 @@ _FIELD_KEYS: Final = {row.field_key: name for name, row in FEATURES.items() if r
 
 
 def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
-    """Versions and features only rise, lists and dependencies are legal (PROTO-006, FEAT-003 to FEAT-006, FEAT-009)."""
+    """Check that versions and features only rise and are legal (PROTO-006, FEAT-003 to FEAT-006, FEAT-009)."""
     after = proposal.protocol
     if after is None or after == before:
         return GuardResult("protocol-evolution", "pass", {"detail": "The protocol does not change."})
@@ -65,7 +62,7 @@ def evolution_guard(before: Protocol | None, proposal: Proposal) -> GuardResult:
 
 
 def _protocol_change(before: Protocol | None, after: Protocol) -> str:
-    """One sentence on a protocol that changes: its versions, or only its features."""
+    """Describe a protocol that changes in one sentence: its versions, or only its features."""
     versions = f"({after.min_reader_version}, {after.min_writer_version})"
     if before is None:
         return f"The protocol becomes {versions}."
@@ -75,10 +72,7 @@ def _protocol_change(before: Protocol | None, after: Protocol) -> str:
 
 
 def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
-    """The protocol has every feature that the new state uses; else other writers would break its rules (WRITER-002).
-
-    None where neither metadata, protocol nor files with special needs are written.
-    """
+    """Check that the protocol has every feature that the new state uses (WRITER-002); None if nothing needs one."""
     if proposal.metadata is None and proposal.protocol is None and not _special(proposal):
         return None
     metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
@@ -107,9 +101,9 @@ def needs_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | 
 
 
 def row_tracking_guard(snapshot: Snapshot | None, proposal: Proposal) -> GuardResult | None:
-    """Ids for every file, or for none (ROWTRACK-001, ROWTRACK-004, ROWTRACK-005); None where nothing is tracked.
+    """Check that every file has row ids, or none (ROWTRACK-001, ROWTRACK-004, ROWTRACK-005); None without row tracking.
 
-    Files that are live already are looked at where the proposal enables row tracking: before, they may have no ids.
+    Files that are live already are checked if the proposal enables row tracking: before, they may have no ids.
     """
     protocol = proposal.protocol or (snapshot.protocol if snapshot else None)
     metadata = proposal.metadata or (snapshot.metadata if snapshot else None)
@@ -179,16 +173,16 @@ def _lacking(needs: dict[str, str], protocol: Protocol) -> dict[str, str]:
 
 
 def _special(proposal: Proposal) -> dict[str, str]:
-    found = {}
+    needs = {}
     if any(add.deletion_vector is not None for add in proposal.adds):
-        found["a file with a deletion vector"] = "deletionVectors"
+        needs["a file with a deletion vector"] = "deletionVectors"
     if proposal.domains:
-        found["domain metadata"] = "domainMetadata"
-    return found
+        needs["domain metadata"] = "domainMetadata"
+    return needs
 
 
 def _needs(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """What metadata uses -> the feature that it needs."""
+    """Yield what metadata uses, and the feature that this needs."""
     for key, value in metadata.configuration.items():
         for feature in features_switched_on({key: value}):
             yield f"{key} = {value}", feature

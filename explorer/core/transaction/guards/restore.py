@@ -24,7 +24,7 @@ __all__ = ["UndoneCommit", "restore_guard"]
 
 
 class UndoneCommit(msgspec.Struct, frozen=True):
-    """A commit that the restore undoes: its version, operation and user, as far as the log says."""
+    """A commit that the restore undoes: its version, operation and user, if the log has them."""
 
     version: int
     operation: str | None
@@ -41,20 +41,16 @@ def restore_guard(
     """Say what a restore undoes.
 
     Args:
-        snapshot: The newest version.
-        target: The version to bring back.
-        restored: The metadata after the restore, and its column mapping.
-        files: The logical files that come back, and those that go.
         undone: The newest of the commits after the target, the newest first.
     """
-    back, gone = files
-    rows_back, rows_gone = _rows(back, gone)
+    returning, leaving = files
+    rows_back, rows_gone = _rows(returning, leaving)
     metadata, mode = restored
     properties = diff_properties(snapshot.metadata.configuration, metadata.configuration)
     columns = diff_metadata(snapshot.metadata, metadata, (snapshot.column_mapping_mode, mode))
-    same = pc.is_in(back.column("path"), value_set=gone.column("path").combine_chunks())
+    same = pc.is_in(returning.column("path"), value_set=leaving.column("path").combine_chunks())
     remasked = pc.sum(same).as_py() or 0
-    come, go = back.num_rows - remasked, gone.num_rows - remasked
+    come, go = returning.num_rows - remasked, leaving.num_rows - remasked
     moved = _moves(come, go, remasked, (rows_back, rows_gone))
     changed = " and ".join(_changed(len(properties), len(columns)))
     verb = "changes" if len(properties) + len(columns) == 1 else "change"
@@ -87,26 +83,26 @@ def _versions(first: int, last: int) -> str:
     return f"v{last}" if first == last else f"v{first} to v{last}"
 
 
-def _moves(back: int, gone: int, remasked: int, rows: tuple[int | None, int | None]) -> str:
-    """The files and rows that come back and go; rows of files that stay are told by themselves."""
+def _moves(returning: int, leaving: int, remasked: int, rows: tuple[int | None, int | None]) -> str:
+    """Describe the files and rows that come back and go; rows of files that stay are listed separately."""
     if not remasked:
-        return f"{_moved(back, 'comes', rows[0])}, {_moved(gone, 'goes', rows[1])}"
-    files = [_moved(back, "comes", None, alone=True), _moved(gone, "goes", None, alone=True)]
+        return f"{_moved(returning, 'comes', rows[0])}, {_moved(leaving, 'goes', rows[1])}"
+    files = [_moved(returning, "comes", None, without_rows=True), _moved(leaving, "goes", None, without_rows=True)]
     stay = counted(remasked, "file stays and masks other rows", "files stay and mask other rows")
-    said = [f"{_number(number)} {verb}" for number, verb in zip(rows, ("back", "gone"), strict=True)]
-    return f"{', '.join(files)}, {stay}: {', '.join(said)}"
+    row_parts = [f"{_number(number)} {verb}" for number, verb in zip(rows, ("back", "gone"), strict=True)]
+    return f"{', '.join(files)}, {stay}: {', '.join(row_parts)}"
 
 
 def _number(rows: int | None) -> str:
     return "an unknown number of rows" if rows is None else counted(rows, "row") if rows else "no row"
 
 
-def _moved(files: int, verb: str, rows: int | None, *, alone: bool = False) -> str:
+def _moved(files: int, verb: str, rows: int | None, *, without_rows: bool = False) -> str:
     if not files:
         return f"no file {verb}{' back' if verb == 'comes' else ''}"
     what = counted(files, f"file {verb}", f"files {'come' if verb == 'comes' else 'go'}")
     what = f"{what}{' back' if verb == 'comes' else ''}"
-    return what if alone else f"{what} with {_number(rows)}"
+    return what if without_rows else f"{what} with {_number(rows)}"
 
 
 def _changed(properties: int, columns: int) -> Iterator[str]:
@@ -116,16 +112,16 @@ def _changed(properties: int, columns: int) -> Iterator[str]:
         yield counted(columns, "column")
 
 
-def _rows(back: pa.Table, gone: pa.Table) -> tuple[int | None, int | None]:
-    """Rows that readers see again, and rows that they no longer see.
+def _rows(returning: pa.Table, leaving: pa.Table) -> tuple[int | None, int | None]:
+    """Count the rows that readers see again, and those that they no longer see.
 
     A file that comes back with other masked rows is in both tables: only the difference counts.
     """
-    come, go = _live(back), _live(gone)
-    both = back.filter(pc.is_in(back.column("path"), value_set=gone.column("path").combine_chunks()))
+    come, go = _live(returning), _live(leaving)
+    both = returning.filter(pc.is_in(returning.column("path"), value_set=leaving.column("path").combine_chunks()))
     if not both.num_rows:
         return come, go
-    now = dict(zip(gone.column("path").to_pylist(), _live_rows(gone).to_pylist(), strict=True))
+    now = dict(zip(leaving.column("path").to_pylist(), _live_rows(leaving).to_pylist(), strict=True))
     then = zip(both.column("path").to_pylist(), _live_rows(both).to_pylist(), strict=True)
     same = sum(min(rows, now[path]) for path, rows in then if rows is not None and now[path] is not None)
     return None if come is None else come - same, None if go is None else go - same

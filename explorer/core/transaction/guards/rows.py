@@ -37,15 +37,12 @@ def row_guards(
     """Check predicates against the rows of a version.
 
     Args:
-        log: The table's log.
-        snapshot: The version.
-        checks: The predicates.
         engine: The engine that reads the rows; without one the guards are unknown.
         watch: Called with the job that checks them, once it has begun.
 
     Raises:
         InvalidIntent: A predicate may not be evaluated on rows.
-        Cancelled: The person or program that asked for it cancelled it.
+        Cancelled: The check was cancelled.
     """
     if not checks:
         return ()
@@ -58,19 +55,19 @@ def row_guards(
     except (InvalidIntent, Cancelled):
         raise
     except EngineUnavailable as error:
-        return tuple(_not_looked_at(check, f"The rows could not be checked: {error}") for check in checks)
+        return tuple(_unevaluated(check, f"The rows could not be checked: {error}") for check in checks)
     except ExplorerError as error:
         return tuple(_unknown(check, f"The rows could not all be read: {error}") for check in checks)
     return tuple(_judged(check, result) for check, result in zip(checks, report.predicates, strict=True))
 
 
 def _unchecked(check: RowCheck) -> GuardResult:
-    """The guard without a check of rows; a text that no engine may get is refused even so."""
+    """Return the guard without a check of rows; a text that no engine may get is refused even so."""
     try:
         check_text(check.expression)
     except ExpressionRefused as error:
         raise _refused(error) from error
-    return _not_looked_at(check, "The rows were not checked.")
+    return _unevaluated(check, "The rows were not checked.")
 
 
 def _report(
@@ -126,7 +123,7 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
 
 
 def _examples(samples: pa.Table) -> list[JsonObject]:
-    """Some rows as text; the first two columns say where they are."""
+    """Return some rows as text; the first two columns say where they are."""
     rows = row_texts(samples.select(samples.column_names[2:]))
     places = zip(samples.column(0).to_pylist(), samples.column(1).to_pylist(), rows, strict=True)
     return [{"file": file, "rowIndex": row, "row": texts} for file, row, texts in places]
@@ -158,7 +155,7 @@ def _refused(error: ExpressionRefused) -> InvalidIntent:
     )
 
 
-def _not_looked_at(check: RowCheck, detail: str) -> GuardResult:
+def _unevaluated(check: RowCheck, detail: str) -> GuardResult:
     return _unknown(check, f"{detail} {check.unseen}".rstrip())
 
 

@@ -34,12 +34,12 @@ _LONGEST_NUMBER: Final = 4_000
 
 
 def intent_kinds() -> tuple[str, ...]:
-    """The names of all kinds, in the order of `explorer.core.transaction.intents.records`."""
+    """Return the names of all kinds, in the order of `explorer.core.transaction.intents.records`."""
     return tuple(_KINDS)
 
 
 def intent_fields(kind: str) -> tuple[str, ...]:
-    """The JSON names of a kind's fields.
+    """Return the JSON names of a kind's fields.
 
     Raises:
         InvalidIntent: There is no such kind.
@@ -48,7 +48,7 @@ def intent_fields(kind: str) -> tuple[str, ...]:
 
 
 def intent_kind(intent: Intent) -> str:
-    """The name of an intent's kind, such as ``add-constraint``."""
+    """Return the name of an intent's kind, such as ``add-constraint``."""
     return str(intent.__struct_config__.tag)
 
 
@@ -98,8 +98,8 @@ def parse_intent(value: str | bytes | Mapping[str, object] | Intent) -> Intent:
 
 
 def _record(kind: object) -> type[msgspec.Struct]:
-    found = _KINDS.get(kind) if isinstance(kind, str) else None
-    if found is None:
+    record = _KINDS.get(kind) if isinstance(kind, str) else None
+    if record is None:
         near = get_close_matches(kind, _KINDS, 1) if isinstance(kind, str) else []
         hint = f" Did you mean {near[0]}?" if near else ""
         shown = f"no intent of kind {kind!r}" if isinstance(kind, str) else "no text in the intent's field kind"
@@ -109,7 +109,7 @@ def _record(kind: object) -> type[msgspec.Struct]:
             allowed=list(_KINDS),
             nearest=near[0] if near else None,
         )
-    return found
+    return record
 
 
 def _check_fields(record: type[msgspec.Struct], members: Mapping[str, object]) -> None:
@@ -164,7 +164,7 @@ def _check_types(record: type[msgspec.Struct], members: Mapping[str, object]) ->
 
 
 def _type_words(kind: inspect.Type) -> list[str]:
-    """What a field of a type may hold, in words: one phrase for each type of a union."""
+    """Describe the values of a field in words: one phrase for each type of a union."""
     match kind:
         case inspect.UnionType(types=parts):
             return [word for part in parts for word in _type_words(part)]
@@ -177,7 +177,7 @@ def _type_words(kind: inspect.Type) -> list[str]:
 
 
 def _texts(properties: object) -> object:
-    """Property values are text in the log; a JSON boolean or number becomes its text."""
+    """Return property values as the log has them: a JSON boolean or number becomes its text."""
     if not isinstance(properties, Mapping):
         return properties
     return {name: _text(item) for name, item in properties.items()}

@@ -1,4 +1,4 @@
-"""What a person may set as table properties: true keys, values in range, and what else they ask for.
+"""Table properties that can be set: true keys, values in range, and what else they request.
 
 Protocol section: Change Metadata (configuration). Invariants: an unknown ``delta.*`` key is refused with the nearest
 one, a key without that prefix is free; values are kept as they were given; ``comment``, ``delta.minReaderVersion``,
@@ -38,11 +38,11 @@ from explorer.core.protocol.table_properties.table_property import Columns, Flag
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 
 __all__ = [
-    "PropertyWishes",
+    "RequestedProperties",
     "check_formats",
     "check_properties",
     "feature_name",
-    "read_wishes",
+    "requested_properties",
     "statistics_column",
     "statistics_columns_of",
     "true_key",
@@ -63,14 +63,14 @@ _SQL_COLUMN: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 _KNOWN_FEATURES: Final = {name.lower(): name for name in FEATURES}
 
 
-class PropertyWishes(msgspec.Struct, frozen=True):
-    """What properties ask for.
+class RequestedProperties(msgspec.Struct, frozen=True):
+    """Requested properties, and what they bring with them.
 
     Attributes:
         configuration: The table's new configuration, true keys.
-        features: Features asked for by ``delta.feature.*``.
-        min_reader_version, min_writer_version: Versions asked for; None where they were not named.
-        comments: True if ``comment`` was given.
+        features: Features requested by ``delta.feature.*``.
+        min_reader_version, min_writer_version: Requested versions; None where they were not named.
+        comments: Whether ``comment`` was given.
         description: The text of ``comment``.
     """
 
@@ -89,18 +89,18 @@ def check_properties(properties: Mapping[str, str]) -> dict[str, str]:
         InvalidIntent: A key is unknown, reserved or given twice, or a value is not allowed; ``field`` names the
             key, ``allowed`` the values, ``nearest`` the key that may be meant.
     """
-    found: dict[str, str] = {}
+    checked: dict[str, str] = {}
     for key, value in properties.items():
         name = true_key(key)
-        if name in found:
+        if name in checked:
             raise InvalidIntent(f"The property {name} is given twice.", field=key)
         _check(name, value)
-        found[name] = value
-    return found
+        checked[name] = value
+    return checked
 
 
 def true_key(key: str) -> str:
-    """The key in its true case; a key without the prefix ``delta.`` stays unchanged.
+    """Return the key in its true case; a key without the prefix ``delta.`` stays unchanged.
 
     Raises:
         InvalidIntent: There is no such property, or it cannot be named here.
@@ -140,7 +140,7 @@ def true_key(key: str) -> str:
 
 
 def feature_name(name: str, field: str) -> str:
-    """The name of a feature in its true case.
+    """Return the name of a feature in its true case.
 
     Raises:
         InvalidIntent: There is no such feature; ``nearest`` is one that may be meant.
@@ -156,15 +156,15 @@ def feature_name(name: str, field: str) -> str:
     return known
 
 
-def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
+def requested_properties(checked: Mapping[str, str]) -> RequestedProperties:
     """Sort out what properties, as `check_properties` returns them, ask for."""
     prefix = FEATURE_PREFIX
     features = tuple(_KNOWN_FEATURES[key[len(prefix) :]] for key in checked if key.startswith(prefix))
     apart = ("comment", MIN_READER_VERSION.key, MIN_WRITER_VERSION.key, IGNORE_PROTOCOL_DEFAULTS.key)
-    kept = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
+    configuration = {key: value for key, value in checked.items() if key not in apart and not key.startswith(prefix)}
     reader, writer = checked.get(MIN_READER_VERSION.key), checked.get(MIN_WRITER_VERSION.key)
-    return PropertyWishes(
-        kept,
+    return RequestedProperties(
+        configuration,
         features,
         None if reader is None else int(reader),
         None if writer is None else int(writer),
@@ -174,7 +174,7 @@ def read_wishes(checked: Mapping[str, str]) -> PropertyWishes:
 
 
 def statistics_columns_of(value: str) -> tuple[tuple[str, ...], ...]:
-    """The columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
+    """Return the columns in a value of ``delta.dataSkippingStatsColumns``; none in an empty one.
 
     Raises:
         InvalidIntent: It is not a list of columns.
@@ -270,7 +270,7 @@ def _check_spelling(known: Columns, value: str, columns: Sequence[tuple[str, ...
 
 
 def statistics_column(column: Sequence[str]) -> str:
-    """The column as Spark parses it: only ASCII names go without backticks, unlike in `format_column`."""
+    """Return the column as Spark parses it: only ASCII names go without backticks, unlike in `format_column`."""
     return ".".join(part if _BARE_NAME.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in column)
 
 

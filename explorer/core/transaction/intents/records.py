@@ -1,4 +1,4 @@
-"""What a person asks for, as records: one kind for each change, none of which knows how it is made.
+"""Requested changes as records: one kind for each change, without a word on how it is made.
 
 Protocol section: Requirements for Writers. Invariants: an intent is plain data
 (`explorer.core.transaction.intents.documents` reads
@@ -78,8 +78,8 @@ class _Intent(
     def check(self) -> None:
         """Check what the types of the fields cannot say.
 
-        Raises:
-            InvalidIntent: Nothing is asked for, or two things at once.
+                Raises:
+        InvalidIntent: The intent is empty, or contradicts itself.
         """
 
 
@@ -467,10 +467,10 @@ _ACTIONS: Final = {
 
 
 def merge_clauses(intent: Merge) -> tuple[MergeClause, ...]:
-    """The clauses of a merge, in the order in which they are tried.
+    """Return the clauses of a merge, in the order in which they are tried.
 
     Raises:
-        InvalidIntent: One of them says nothing, or two things at once, or what its group cannot do.
+        InvalidIntent: One of them is empty, has two actions, or one that its group does not allow.
     """
     groups = zip(_ACTIONS, (intent.matched, intent.not_matched, intent.not_matched_by_source), strict=True)
     return tuple(_clause(group, place, clause) for group, clauses in groups for place, clause in enumerate(clauses))
@@ -478,15 +478,15 @@ def merge_clauses(intent: Merge) -> tuple[MergeClause, ...]:
 
 def _clause(group: str, place: int, clause: JsonObject) -> MergeClause:
     name, actions = f"{group}[{place}]", _ACTIONS[group]
-    found = [key for key in clause if key != "when"]
+    given = [key for key in clause if key != "when"]
     when = clause.get("when")
-    if len(found) != 1 or found[0] not in actions or not isinstance(when, str | None):
+    if len(given) != 1 or given[0] not in actions or not isinstance(when, str | None):
         raise InvalidIntent(
             f"The clause {name} must have one of {', '.join(actions)}, and may have when, a condition as text.",
             field=name,
             allowed=[*actions, "when"],
         )
-    action = found[0]
+    action = given[0]
     match action, clause[action]:
         case "delete", True:
             return MergeClause(group, when, action, {})

@@ -1,13 +1,13 @@
-"""What every new row of a table must satisfy, as SQL predicates.
+"""What every new row of a table must satisfy, as SQL predicates, and the SQL that the table stores for it.
 
-Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Nullability. Invariants: a rule is met only
-by rows for which it is TRUE (CONSTR-007); a rule whose feature the protocol lacks does not apply (CONSTR-005); one
-that cannot be read refuses the write (CONSTR-004, CONSTR-013).
+Protocol sections: CHECK Constraints, Column Invariants, Generated Columns, Default Columns, Nullability. Invariants: a
+rule is met only by rows for which it is TRUE (CONSTR-007); a rule whose feature the protocol lacks does not apply
+(CONSTR-005); one that cannot be read refuses the write (CONSTR-004, CONSTR-013); nothing is evaluated here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
 import msgspec
@@ -18,25 +18,101 @@ from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
     MapType,
+    StructField,
     StructType,
     format_column,
 )
-from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
-from explorer.core.protocol.schema.nested_types import walk_structs
+from explorer.core.protocol.schema.field_metadata import (
+    CHAR_VARCHAR,
+    CURRENT_DEFAULT,
+    GENERATION_EXPRESSION,
+    INVARIANTS,
+)
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
+from explorer.core.protocol.sql.rule_readings import Subject, doubt, in_backticks
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
-from explorer.core.transaction.new_files.kept_texts import (
-    StoredExpression,
-    check_expression,
-    column_expression,
-    default_expressions,
-    generated_expression,
-)
+from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowRule", "kept_texts", "quoted_column", "row_rules"]
+__all__ = [
+    "RowRule",
+    "StoredExpression",
+    "check_expression",
+    "column_expression",
+    "default_expressions",
+    "default_guards",
+    "generated_expression",
+    "quoted_column",
+    "row_rules",
+    "stored_expressions",
+]
 
-Path = tuple[str, ...]
+
+class StoredExpression(msgspec.Struct, frozen=True):
+    """An expression that a table keeps.
+
+    Attributes:
+        name: What it is, as the subject of a sentence: ``The constraint c``.
+        text: Its SQL.
+        doubt: Why Spark may not read it as its writer meant it, as a sentence; empty if nothing suggests that.
+        advice: What to do where it is ambiguous, or cannot be evaluated.
+        column: The column that it belongs to; None of a constraint.
+        constraint: The name of the constraint; None of a column's expression.
+    """
+
+    name: str
+    text: str
+    doubt: str
+    advice: str
+    column: str | None = None
+    constraint: str | None = None
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it is unknown whether rows satisfy it."""
+        return f"{self.advice} If its meaning is right as Spark reads it, accept this guard by name."
+
+
+def default_expressions(snapshot: Snapshot) -> dict[str, StoredExpression]:
+    """Return the default expressions in force at a version, by column."""
+    if "allowColumnDefaults" not in active_features(snapshot.protocol):
+        return {}
+    expressions = {}
+    for field in snapshot.schema.fields:
+        text, column = field.metadata.get(CURRENT_DEFAULT), format_column((field.name,))
+        if text is not None:
+            unclear = doubt(str(text), snapshot.schema, of="default")
+            advice = f"Give {column} a value in the rows, or set another default with the engine that wrote this one."
+            expressions[field.name] = StoredExpression(f"The default of {column}", str(text), unclear, advice, column)
+    return expressions
+
+
+def check_expression(name: str, text: str, schema: StructType) -> StoredExpression:
+    """Return a CHECK constraint as an expression that the table keeps."""
+    better = in_backticks(text, schema)
+    again = " with columns in backticks and texts in single quotes" if better is None else f" as {better}"
+    advice = f"Drop the constraint (drop-constraint), and add it again{again}."
+    return StoredExpression(f"The constraint {name}", text, doubt(text, schema, of="rows"), advice, constraint=name)
+
+
+def column_expression(what: str, column: str, text: str, schema: StructType, *, of: Subject) -> StoredExpression:
+    advice = f"Have the engine that wrote it change {column}, or create the table again from its rows without it."
+    return StoredExpression(f"The {what} {column}", text, doubt(text, schema, of=of), advice, column)
+
+
+def generated_expression(field: StructField, schema: StructType) -> StoredExpression:
+    """Return the expression of a generated column."""
+    column, text = format_column((field.name,)), str(field.metadata[GENERATION_EXPRESSION])
+    return column_expression("generated column", column, text, schema, of="values")
+
+
+def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Iterator[GuardResult]:
+    """Judge the defaults that new rows take: ambiguous ones are unknown."""
+    for name, stored in default_expressions(snapshot).items():
+        if rows and name not in given and stored.doubt:
+            evidence = {"rule": stored.text, "rows": rows, "detail": stored.doubt}
+            yield GuardResult(f"new-rows:default:{stored.column}", "unknown", evidence, stored.remedy)
 
 
 class RowRule(msgspec.Struct, frozen=True):
@@ -46,13 +122,13 @@ class RowRule(msgspec.Struct, frozen=True):
         kind: ``not-null``, ``check``, ``invariant``, ``generated`` or ``length``.
         name: The column, or the constraint's name.
         expression: SQL over logical column names.
-        kept: The SQL that the table keeps for it; None of a rule that the table states otherwise.
+        stored: The SQL that the table stores for it; None of a rule that the table states otherwise.
     """
 
     kind: str
     name: str
     expression: str
-    kept: StoredExpression | None = None
+    stored: StoredExpression | None = None
 
 
 def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
@@ -77,17 +153,17 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
 
 
 def quoted_column(path: Path) -> str:
-    """A column as SQL, every part in backticks."""
+    """Return a column as SQL, every part in backticks."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
-def kept_texts(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
+def stored_expressions(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
     """Return the expressions in force at a version: those of `row_rules`, and the defaults.
 
     Raises:
         CorruptTable: An invariant cannot be read.
     """
-    rules = [rule.kept for rule in row_rules(snapshot) if rule.kept is not None]
+    rules = [rule.stored for rule in row_rules(snapshot) if rule.stored is not None]
     return (*rules, *default_expressions(snapshot).values())
 
 
@@ -100,7 +176,7 @@ def _nullability(schema: StructType) -> Iterator[RowRule]:
 
 
 def _no_null_inside(kind: DataType, value: str, depth: int) -> str | None:
-    """A predicate that forbids the nulls that arrays and maps inside a value do not allow; None if they allow all."""
+    """Return a predicate against the nulls that arrays and maps in a value do not allow; None if they allow all."""
     item = f"item{depth}"
     match kind:
         case ArrayType():
@@ -135,14 +211,14 @@ def _lengths(schema: StructType) -> Iterator[RowRule]:
             continue
         column = format_column(path)
         try:
-            found = text_lengths(str(text), field.type)
+            limits = text_lengths(str(text), field.type)
         except ValueError as error:
             raise CorruptTable(
                 f"The column {column} limits lengths by {text!r}, which this program does not check: {error}. "
                 "Write to the table with its own engine.",
                 column=column,
             ) from error
-        for steps, length in found:
+        for steps, length in limits:
             inside = [name for _, name in takewhile(_into_field, steps)]
             if any((*path, *inside[:depth]) in spelt for depth in range(1, len(inside) + 1)):
                 continue
@@ -154,7 +230,7 @@ def _into_field(step: Step) -> bool:
 
 
 def _no_longer(value: str, steps: Sequence[Step], length: int, depth: int) -> str:
-    """A predicate that forbids longer texts at the end of steps into a value; nulls are allowed."""
+    """Return a predicate that forbids longer texts at the end of steps into a value; nulls are allowed."""
     match steps:
         case []:
             return f"coalesce(length({value}) <= {length}, true)"
@@ -177,20 +253,20 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
 
 
 def _invariant(text: str, column: str) -> str:
-    """The SQL of an invariant: ``{"expression": {"expression": SQL}}``, or bare SQL."""
+    """Return the SQL of an invariant: ``{"expression": {"expression": SQL}}``, or bare SQL."""
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError:
         return text
     inner = value.get("expression") if isinstance(value, dict) else None
-    found = inner.get("expression") if isinstance(inner, dict) else None
-    if not isinstance(found, str):
+    expression = inner.get("expression") if isinstance(inner, dict) else None
+    if not isinstance(expression, str):
         raise CorruptTable(
             f"The invariant of column {column} cannot be read: {text!r}. Write rows with a client that knows it.",
             column=column,
             found=text,
         )
-    return found
+    return expression
 
 
 def _generated(schema: StructType) -> Iterator[RowRule]:

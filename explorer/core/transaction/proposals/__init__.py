@@ -21,16 +21,13 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals import (
     add_columns,
-    check_constraints,
+    column_changes,
     column_mapping,
-    comments,
+    constraints,
     domain_metadata,
-    move_column,
-    not_null,
+    features,
     rename_drop_columns,
     table_properties,
-    upgrade_protocol,
-    widen_type,
 )
 from explorer.core.transaction.proposals.entry import ProposalEntry
 from explorer.core.versions.snapshot import Snapshot
@@ -41,16 +38,13 @@ _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
     entry.intent: entry
     for module in (
         add_columns,
-        check_constraints,
+        constraints,
         column_mapping,
-        comments,
+        column_changes,
         domain_metadata,
-        move_column,
-        not_null,
         rename_drop_columns,
         table_properties,
-        upgrade_protocol,
-        widen_type,
+        features,
     )
     for entry in module.PROPOSALS
 }
@@ -58,11 +52,6 @@ _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
 
 def propose(intent: Intent, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
     """Make the proposal of an intent that needs only the version it changes.
-
-    Args:
-        intent: What is asked for. Creation, restoring, row changes and maintenance have functions of their own.
-        snapshot: The version to change.
-        circumstances: Time and fresh identifiers.
 
     Raises:
         InvalidIntent: The intent makes no sense on this version; ``field`` names what is wrong.

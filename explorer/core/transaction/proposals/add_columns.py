@@ -16,7 +16,7 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.char_types import is_char_type
-from explorer.core.protocol.schema.column_ids import HIGHEST_ID, highest_id, map_field
+from explorer.core.protocol.schema.column_mapping import HIGHEST_ID, highest_id, map_field
 from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
@@ -34,22 +34,18 @@ from explorer.core.protocol.schema.edit import (
     position_text,
     with_schema,
 )
-from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.schema.nested_types import Path, walk
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
-from explorer.core.transaction.guards.column_dependents import char_guard
-from explorer.core.transaction.guards.column_names import check_free, check_unique, names_guard
+from explorer.core.transaction.guards.columns import char_guard, check_free, check_unique, names_guard
 from explorer.core.transaction.intents.fields import features_of_types, read_field
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.entry import proposes
-from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
+from explorer.core.transaction.proposals.entry import column_document, parameter_text, proposes
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "add_columns", "needs_values"]
-
-Path = tuple[str, ...]
 
 
 class _Addition(msgspec.Struct, frozen=True):
@@ -67,9 +63,6 @@ class _Addition(msgspec.Struct, frozen=True):
 class _Growing:
     """A schema to which columns are added; those that go into one struct, one after the other, are put into it at once.
 
-    Args:
-        schema: As it was.
-
     Attributes:
         names: Those of the fields of the struct whose turn it is.
     """
@@ -81,14 +74,14 @@ class _Growing:
         self._bearers: dict[str, str] = {}
         self.names: list[str] = []
 
-    def turn_to(self, outer: Path) -> Path:
+    def move_to(self, outer: Path) -> Path:
         """Return the path of a struct in the schema's spelling, and add to it from now on.
 
         Raises:
             InvalidIntent: There is no such struct.
         """
         if self._parent is None or outer != self._parent:
-            schema = self.whole()
+            schema = self.schema()
             self._parent = find_column(schema, outer, "fields").path
             self._fields = list(children(schema, self._parent, "fields"))
             self.names = [field.name for field in self._fields]
@@ -105,7 +98,7 @@ class _Growing:
         self.names.insert(place, field.name)
         self._bearers[field.name.lower()] = field.name
 
-    def whole(self) -> StructType:
+    def schema(self) -> StructType:
         """Return the schema with what was added."""
         if self._parent is not None:
             self._schema = edit_fields(self._schema, self._parent, lambda _: self._fields)
@@ -128,7 +121,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     next_place: dict[Path, int] = {}
     for value in intent.fields:
         outer, given = _read(value)
-        parent = growing.turn_to(outer)
+        parent = growing.move_to(outer)
         check_free(given.name, growing.bearers(given.name), "fields")
         place = next_place[parent] if parent in next_place else position(intent.at, growing.names)
         next_place[parent] = place + 1
@@ -154,7 +147,7 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     return Proposal(
         operation="ADD COLUMNS",
         parameters={"columns": parameter_text([_document(item) for item in additions])},
-        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, growing.whole()), configuration=configuration),
+        metadata=msgspec.structs.replace(with_schema(snapshot.metadata, growing.schema()), configuration=configuration),
         protocol=None if protocol is snapshot.protocol else protocol,
         reads_files=bool(strict),
         guards=tuple(guard for guard in guards if guard is not None),
@@ -172,7 +165,7 @@ def _undo(columns: str, *, mapped: bool) -> str:
 
 
 def needs_values(field: StructField, parent: Path, place: str = "fields") -> tuple[Path, ...]:
-    """Paths of the columns, this one or inside it, that refuse nulls.
+    """Return paths of the columns, this one or inside it, that refuse nulls.
 
     Raises:
         InvalidIntent: One is inside an array or a map, where no writer enforces it.
@@ -195,7 +188,7 @@ def _shown_type(written: JsonValue, field: StructField) -> DataType | str:
 
 
 def _read(value: JsonObject) -> tuple[Path, StructField]:
-    """A column and the struct it goes into, as they are written."""
+    """Return a column and the struct it goes into, as they are written."""
     field = read_field(value, "fields")
     *outer, name = column_path(field.name, "fields")
     check_unique(StructType((field,)), "fields")
@@ -203,7 +196,7 @@ def _read(value: JsonObject) -> tuple[Path, StructField]:
 
 
 def _naming(snapshot: Snapshot, circumstances: Circumstances) -> Callable[[StructField], str]:
-    """Physical names: a fresh one, or the logical one while usage tracking says that none can clash (CMUSAGE-002)."""
+    """Return what names columns: by a fresh name, or by the logical one while none can clash (CMUSAGE-002)."""
     tracked = USAGE_TRACKING in active_features(snapshot.protocol)
     clean = tracked and not HAS_DROPPED_OR_RENAMED.of(snapshot.metadata.configuration, unset=True)
     return lambda field: field.name if clean else f"col-{circumstances.new_id()}"
@@ -240,15 +233,15 @@ def _document(item: _Addition) -> JsonObject:
 
 
 def _in_collection(field: StructField, path: Path) -> bool:
-    """True if a path, beginning with the field itself, goes through an array or a map."""
+    """Return True if a path, beginning with the field itself, goes through an array or a map."""
     kind: DataType = StructType((field,))
     for part in path:
         if isinstance(kind, (ArrayType, MapType)):
             return True
-        found = kind.field(part) if isinstance(kind, StructType) else None
-        if found is None:
+        field_inside = kind.field(part) if isinstance(kind, StructType) else None
+        if field_inside is None:
             return True
-        kind = found.type
+        kind = field_inside.type
     return False
 
 

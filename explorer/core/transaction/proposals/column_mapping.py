@@ -3,7 +3,7 @@
 Protocol section: Column Mapping (Writer Requirements). Invariants: existing files stay readable, so on an existing
 table the physical names are the logical ones and only ``none`` to ``name`` is allowed (CM-012); the protocol gets the
 feature in the same commit (CM-011); removing the mapping rewrites every file, so it needs a table without files; a
-table that gets usage tracking says whether a column may have been dropped or renamed before (CMUSAGE-001).
+table that gets usage tracking records whether a column may have been dropped or renamed before (CMUSAGE-001).
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.schema.column_ids import highest_id, map_columns, unmap_columns
+from explorer.core.protocol.schema.column_mapping import highest_id, map_columns, unmap_columns
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
-from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.intents.records import SetColumnMapping
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.entry import proposes_alone
-from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.transaction.proposals.entry import parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["PROPOSALS", "USAGE_TRACKING", "map_existing", "set_column_mapping", "with_usage_mark"]
@@ -56,7 +55,6 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
 
     Args:
         metadata: The metadata to change; its schema is the snapshot's.
-        snapshot: The version to map.
     """
     configuration = dict(metadata.configuration)
     first = MAX_COLUMN_ID.of(configuration)
@@ -68,11 +66,10 @@ def map_existing(metadata: Metadata, snapshot: Snapshot) -> Metadata:
 
 
 def with_usage_mark(metadata: Metadata, protocol: Protocol, snapshot: Snapshot) -> Metadata:
-    """Say of a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
+    """Record in a table that gets usage tracking whether a column may have been dropped or renamed (CMUSAGE-001).
 
     Args:
-        metadata, protocol: As they are after the change.
-        snapshot: The version before it. If its columns are mapped, nobody has kept account of them.
+        snapshot: The version before it. If its columns are mapped, their past changes are unknown.
     """
     if USAGE_TRACKING not in active_features(protocol) or USAGE_TRACKING in active_features(snapshot.protocol):
         return metadata
@@ -151,11 +148,11 @@ def _files_guard(snapshot: Snapshot) -> GuardResult:
 
 
 def _clustering(snapshot: Snapshot) -> tuple[DomainMetadata, ...]:
-    """Clustering columns are recorded by physical name (CM-015), which from now on is the logical one."""
-    found = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
-    if not found:
+    """Record the clustering columns, by physical name (CM-015), under their logical names."""
+    clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
+    if not clustered:
         return ()
-    configuration = parameter_text({"clusteringColumns": [list(path) for path in found], "domainName": CLUSTERING})
+    configuration = parameter_text({"clusteringColumns": [list(path) for path in clustered], "domainName": CLUSTERING})
     return (DomainMetadata(domain=CLUSTERING, configuration=configuration),)
 
 

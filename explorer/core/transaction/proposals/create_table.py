@@ -13,10 +13,10 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import LEGAL_VERSIONS, with_features, with_versions
-from explorer.core.protocol.schema.column_ids import map_columns
+from explorer.core.protocol.schema.column_mapping import map_columns
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, parse_column
+from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.field_metadata import CURRENT_DEFAULT, GENERATION_EXPRESSION
-from explorer.core.protocol.schema.named_columns import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import active_features, features_switched_on
 from explorer.core.protocol.table_properties.registry import (
@@ -27,24 +27,25 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.core.transaction.guards.column_names import check_unique, names_guard
-from explorer.core.transaction.intents.fields import features_of_types, read_field
-from explorer.core.transaction.intents.generated_columns import (
+from explorer.core.transaction.guards.columns import check_unique, names_guard
+from explorer.core.transaction.intents.fields import (
     SPECIAL_KEYS,
     check_special_columns,
     features_of_columns,
+    features_of_types,
+    read_field,
 )
 from explorer.core.transaction.intents.property_settings import (
-    PropertyWishes,
+    RequestedProperties,
     check_formats,
     check_properties,
-    read_wishes,
+    requested_properties,
 )
 from explorer.core.transaction.intents.records import CreateTable
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.operation_parameters import parameter_text
+from explorer.core.transaction.proposals.entry import parameter_text
 from explorer.core.transaction.proposals.table_properties import check_statistics_columns
 
 __all__ = ["create_table", "generation_expressions"]
@@ -62,14 +63,14 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
     if intent.schema is None:
         raise InvalidIntent("A table needs a schema, or a source with rows whose schema it takes.", field="schema")
     schema = _read_schema(intent.schema)
-    wishes = read_wishes(check_properties(intent.properties))
+    requested = requested_properties(check_properties(intent.properties))
     partition = _partition_columns(intent.partition_columns, schema)
-    check_special_columns(schema, partition, wishes.features)
-    check_statistics_columns(wishes.configuration, schema, partition)
-    check_formats(wishes.configuration)
-    protocol = _protocol(schema, wishes)
-    schema, configuration = _assigned(schema, wishes.configuration, protocol, circumstances)
-    description = wishes.description if intent.description is None else intent.description
+    check_special_columns(schema, partition, requested.features)
+    check_statistics_columns(requested.configuration, schema, partition)
+    check_formats(requested.configuration)
+    protocol = _protocol(schema, requested)
+    schema, configuration = _assigned(schema, requested.configuration, protocol, circumstances)
+    description = requested.description if intent.description is None else intent.description
     metadata = Metadata(
         id=circumstances.new_id(),
         name=intent.name,
@@ -102,9 +103,9 @@ def create_table(intent: CreateTable, circumstances: Circumstances) -> Proposal:
 
 
 def generation_expressions(schema: StructType) -> dict[str, str]:
-    """The expressions of generated columns, by column."""
-    found = ((field.name, field.metadata.get(GENERATION_EXPRESSION)) for field in schema.fields)
-    return {name: str(text) for name, text in found if text is not None}
+    """Return the expressions of generated columns, by column."""
+    texts = ((field.name, field.metadata.get(GENERATION_EXPRESSION)) for field in schema.fields)
+    return {name: str(text) for name, text in texts if text is not None}
 
 
 def _read_schema(value: JsonObject) -> StructType:
@@ -125,8 +126,8 @@ def _read_schema(value: JsonObject) -> StructType:
 
 
 def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
-    """The partition columns in the schema's spelling (META-007)."""
-    found: dict[str, None] = {}
+    """Return the partition columns in the schema's spelling (META-007)."""
+    partition: dict[str, None] = {}
     for name in names:
         field = schema.field(name) or schema.field(_unquoted(name))
         if field is None:
@@ -136,20 +137,20 @@ def _partition_columns(names: tuple[str, ...], schema: StructType) -> tuple[str,
                 field="partitionColumns",
                 allowed=choices(known),
             )
-        if field.name in found:
+        if field.name in partition:
             raise InvalidIntent(f"The partition column {field.name!r} is named twice.", field="partitionColumns")
         if not isinstance(field.type, PrimitiveType) or field.type.name in _UNPARTITIONABLE:
             raise InvalidIntent(
                 f"The column {field.name!r} has a type that a partition column cannot have.", field="partitionColumns"
             )
-        found[field.name] = None
-    if len(found) == len(schema.fields):
+        partition[field.name] = None
+    if len(partition) == len(schema.fields):
         raise InvalidIntent("Not every column can be a partition column (META-007).", field="partitionColumns")
-    return tuple(found)
+    return tuple(partition)
 
 
 def _unquoted(name: str) -> str:
-    """A name without the backticks that it has in paths of columns."""
+    """Return a name without the backticks that it has in paths of columns."""
     try:
         path = parse_column(name)
     except ValueError:
@@ -157,10 +158,10 @@ def _unquoted(name: str) -> str:
     return path[0] if len(path) == 1 else name
 
 
-def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
+def _protocol(schema: StructType, requested: RequestedProperties) -> Protocol:
     base = Protocol(min_reader_version=1, min_writer_version=2)
-    if wishes.min_reader_version is not None or wishes.min_writer_version is not None:
-        pair = (wishes.min_reader_version or 1, wishes.min_writer_version or 2)
+    if requested.min_reader_version is not None or requested.min_writer_version is not None:
+        pair = (requested.min_reader_version or 1, requested.min_writer_version or 2)
         if pair not in LEGAL_VERSIONS:
             legal = ", ".join(map(str, LEGAL_VERSIONS))
             raise InvalidIntent(
@@ -172,8 +173,8 @@ def _protocol(schema: StructType, wishes: PropertyWishes) -> Protocol:
         base = Protocol(min_reader_version=pair[0], min_writer_version=pair[1]) if plain else with_versions(base, *pair)
     strict = [path for field in schema.fields for path in needs_values(field, (), "schema")]
     names = (
-        *wishes.features,
-        *features_switched_on(wishes.configuration),
+        *requested.features,
+        *features_switched_on(requested.configuration),
         *features_of_types(field.type for field in schema.fields),
         *features_of_columns(schema),
         *(["invariants"] if strict else []),

@@ -1,7 +1,7 @@
 """Domain metadata and transaction identifiers: what other programs keep in the log.
 
-Protocol sections: Domain Metadata, Transaction Identifiers. Invariants: system domains (``delta.*``) are not for people
-to edit (DOMAIN-003); a transaction version only rises (TXN-003).
+Protocol sections: Domain Metadata, Transaction Identifiers. Invariants: system domains (``delta.*``) cannot be
+edited by hand (DOMAIN-003); a transaction version only rises (TXN-003).
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import DomainMetadata
-from explorer.core.protocol.actions import SetTransaction as TransactionAction
+from explorer.core.protocol.actions import DomainMetadata, TransactionAction
 from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.intents.records import RemoveDomain, SetDomain, SetTransaction, check_batch
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal

@@ -14,10 +14,10 @@ from explorer.core.protocol.schema.data_types import StructField
 from explorer.core.protocol.schema.edit import Column, replace_field, struct_field, with_schema
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK
 from explorer.core.transaction.commit_info import IDENTITY_TAG
-from explorer.core.transaction.intents.generated_columns import IDENTITY_KEYS
+from explorer.core.transaction.intents.fields import IDENTITY_KEYS
 from explorer.core.transaction.intents.records import SyncIdentity
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.operation_parameters import change_parameters
+from explorer.core.transaction.proposals.entry import change_parameters
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
@@ -34,7 +34,7 @@ class IdentityRule(msgspec.Struct, frozen=True):
     explicit: bool
 
     def next_on_lattice(self, value: int) -> int | None:
-        """The first value at or beyond a given one, in the direction of the step; None if that is before the start."""
+        """Return the first value at or beyond one, in the direction of the step; None if that is before the start."""
         if (value - self.start) * self.step < 0:
             return None
         return self.start - (self.start - value) // self.step * self.step
@@ -45,14 +45,14 @@ class IdentityRule(msgspec.Struct, frozen=True):
         return self.mark is None or (self.mark - self.start) % self.step == 0
 
     def is_beyond(self, value: int) -> bool:
-        """True if a value is further in the direction of the step than any made so far."""
+        """Return True if a value is further in the direction of the step than any made so far."""
         if self.mark is None:
             return True
         return value > self.mark if self.step > 0 else value < self.mark
 
 
 def identity_rule(column: str, field: StructField, place: str = "column") -> IdentityRule:
-    """How a column counts; ``place`` is the intent's field that an error names if it is not an identity column.
+    """Return how a column counts; ``place`` is the intent's field that an error names if it is not an identity column.
 
     Raises:
         InvalidIntent: It is not an identity column, or its metadata contradicts itself.
@@ -62,8 +62,8 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
         raise InvalidIntent(f"{column} is not an identity column.", field=place)
     mark = field.metadata.get(IDENTITY_HIGH_WATER_MARK)
     numbers = (start, step) if mark is None else (start, step, mark)
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
-    if not whole or step == 0:
+    is_whole = all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
+    if not is_whole or step == 0:
         raise InvalidIntent(
             f"The identity metadata of {column} cannot be used: start {start!r}, step {step!r}, mark {mark!r} "
             "(IDENT-001).",
@@ -76,7 +76,7 @@ def identity_rule(column: str, field: StructField, place: str = "column") -> Ide
 
 
 def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]:
-    """The furthest value of an identity column, if the statistics of all files give it exactly.
+    """Return the furthest value of an identity column, if the statistics of all files give it exactly.
 
     Returns:
         Whether they do, and the value; None if there is none.
@@ -84,9 +84,9 @@ def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]
     Raises:
         InvalidIntent: There is no such column, or it is not an identity column.
     """
-    found, field = struct_field(snapshot.schema, column)
-    rule = identity_rule(found.name, field)
-    ranges = snapshot.column_ranges(found.name)
+    identity, field = struct_field(snapshot.schema, column)
+    rule = identity_rule(identity.name, field)
+    ranges = snapshot.column_ranges(identity.name)
     name = "max" if rule.step > 0 else "min"
     rows = zip(*(ranges.column(key).to_pylist() for key in (name, "null_count", "num_records", "tight")), strict=True)
     values: list[int] = []
@@ -102,21 +102,19 @@ def recorded_extreme(snapshot: Snapshot, column: str) -> tuple[bool, int | None]
 
 
 def counts_up(snapshot: Snapshot, column: str) -> bool:
-    """True if the furthest value of an identity column is its greatest one, and not its least.
+    """Return True if the furthest value of an identity column is its greatest one, and not its least.
 
     Raises:
         InvalidIntent: There is no such column, or it is not an identity column.
     """
-    found, field = struct_field(snapshot.schema, column)
-    return identity_rule(found.name, field).step > 0
+    identity, field = struct_field(snapshot.schema, column)
+    return identity_rule(identity.name, field).step > 0
 
 
 def sync_identity(intent: SyncIdentity, snapshot: Snapshot, extreme: int | None) -> Proposal:
     """Move a column's mark to the furthest value in the table.
 
     Args:
-        intent: What is asked for.
-        snapshot: The version to change.
         extreme: The greatest value of the column in this version, the least if its step is negative; None if it has
             none. `recorded_extreme` gives it if the statistics do, else Spark must find it.
 

@@ -19,30 +19,28 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
 from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
+from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, STATS_COLUMNS
-from explorer.core.transaction.guards.column_dependents import (
+from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
+from explorer.core.transaction.guards.columns import (
     char_guard,
+    check_free,
     clustering_guard,
     constraint_guard,
     generated_guard,
     mapping_guard,
+    names_guard,
     partition_guard,
 )
-from explorer.core.transaction.guards.column_names import check_free, names_guard
-from explorer.core.transaction.guards.column_traces import LoggedOperation, traces_guard, values_guard
 from explorer.core.transaction.intents.property_settings import statistics_column, statistics_columns_of
 from explorer.core.transaction.intents.records import DropColumns, RenameColumn
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
-from explorer.core.transaction.proposals.entry import proposes_alone
-from explorer.core.transaction.proposals.operation_parameters import attribute_name, parameter_text
+from explorer.core.transaction.proposals.entry import attribute_name, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "drop_columns", "named_elsewhere", "rename_column"]
-
-
-Path = tuple[str, ...]
+__all__ = ["PROPOSALS", "column_traces_guard", "drop_columns", "rename_column"]
 
 
 def rename_column(intent: RenameColumn, snapshot: Snapshot) -> Proposal:
@@ -77,22 +75,22 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     Raises:
         InvalidIntent: There is no such column, or one is named twice or is inside another.
     """
-    found = [struct_field(snapshot.schema, name) for name in intent.columns]
-    paths = [column.path for column, _ in found]
+    fields = [struct_field(snapshot.schema, name) for name in intent.columns]
+    paths = [column.path for column, _ in fields]
     _check_apart(paths)
     schema = snapshot.schema
     for parent, names in _by_parent(paths).items():
         schema = edit_fields(schema, parent, _without(names))
     guards = (
         mapping_guard(snapshot),
-        _left_guard(schema, snapshot, paths),
+        _remaining_guard(schema, snapshot, paths),
         partition_guard(snapshot, paths),
         constraint_guard(snapshot, paths),
         generated_guard(snapshot, paths),
         clustering_guard(snapshot, paths),
         char_guard(snapshot.schema, paths),
         values_guard(snapshot, paths),
-        _identity_guard([format_column(column.path) for column, field in found if _is_identity(field.metadata)]),
+        _identity_guard([format_column(column.path) for column, field in fields if _is_identity(field.metadata)]),
     )
     return Proposal(
         operation="DROP COLUMNS",
@@ -104,15 +102,13 @@ def drop_columns(intent: DropColumns, snapshot: Snapshot) -> Proposal:
     )
 
 
-def named_elsewhere(
+def column_traces_guard(
     intent: RenameColumn | DropColumns, snapshot: Snapshot, operations: Iterable[LoggedOperation]
 ) -> GuardResult:
     """Say what else names the columns of an intent.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
-        operations: What the commits of the log say that they did, oldest first.
+        operations: The recorded operations of the log, oldest first.
 
     Raises:
         InvalidIntent: There is no such column.
@@ -124,11 +120,11 @@ def named_elsewhere(
 
 
 def _by_parent(paths: Sequence[Path]) -> dict[Path, set[str]]:
-    """The names of columns by the path of the struct that they are in."""
-    found: dict[Path, set[str]] = {}
+    """Return the names of columns by the path of the struct that they are in."""
+    names: dict[Path, set[str]] = {}
     for path in paths:
-        found.setdefault(path[:-1], set()).add(path[-1])
-    return found
+        names.setdefault(path[:-1], set()).add(path[-1])
+    return names
 
 
 def _without(names: set[str]) -> Callable[[tuple[StructField, ...]], list[StructField]]:
@@ -148,7 +144,7 @@ def _check_apart(paths: Sequence[Path]) -> None:
 
 
 def _prefixes(path: Path) -> Iterator[Path]:
-    """The paths of the columns that a column is in, and its own."""
+    """Return the paths of the columns that a column is in, and its own."""
     return (path[:length] for length in range(1, len(path) + 1))
 
 
@@ -160,19 +156,19 @@ def _renamed(snapshot: Snapshot, schema: StructType, before: Path, after: Path) 
     return _changed(snapshot, schema, renamed, partition)
 
 
-def _dropped(snapshot: Snapshot, schema: StructType, gone: Sequence[Path]) -> Metadata:
-    dropped = {_folded(path) for path in gone}
+def _dropped(snapshot: Snapshot, schema: StructType, paths: Sequence[Path]) -> Metadata:
+    dropped = {_folded(path) for path in paths}
 
-    def kept(path: Path) -> Path | None:
+    def remaining(path: Path) -> Path | None:
         return path if dropped.isdisjoint(_prefixes(_folded(path))) else None
 
-    return _changed(snapshot, schema, kept, tuple(snapshot.partition_columns))
+    return _changed(snapshot, schema, remaining, tuple(snapshot.partition_columns))
 
 
 def _changed(
     snapshot: Snapshot, schema: StructType, follow: Callable[[Path], Path | None], partition: tuple[str, ...]
 ) -> Metadata:
-    """The metadata with the schema, and with the properties that name columns following it."""
+    """Return the metadata with the schema, and with the properties that name columns following it."""
     configuration = dict(snapshot.metadata.configuration)
     named = configuration.get(STATS_COLUMNS.key)
     if named is not None and named.strip():
@@ -187,19 +183,19 @@ def _changed(
     )
 
 
-def _left_guard(schema: StructType, snapshot: Snapshot, gone: Sequence[Path]) -> GuardResult:
-    """Every struct, and the table besides its partition columns, must keep a column that holds values.
+def _remaining_guard(schema: StructType, snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
+    """Check that every struct, and the table besides its partition columns, keeps a column that holds values.
 
     A column of type void holds none (META-007, SCHEMA-015).
     """
-    parents = dict.fromkeys(path[:-1] for path in gone if path[:-1])
+    parents = dict.fromkeys(path[:-1] for path in paths if path[:-1])
     emptied = [path for path in parents if all(field.type == VOID for field in children(schema, path))]
     partition = {name.lower() for name in snapshot.partition_columns}
-    evidence = {"columns": [format_column(path) for path in gone]}
+    evidence = {"columns": [format_column(path) for path in paths]}
     if emptied:
         names = ", ".join(format_column(path) for path in emptied)
         detail = f"Nothing that holds a value would be left inside {names}."
-        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the whole column instead.")
+        return GuardResult("columns-left", "fail", evidence | {"detail": detail}, "Drop the outer column instead.")
     left = [field for field in schema.fields if field.name.lower() not in partition]
     if all(field.type == VOID for field in left):
         what = "columns of type void, which hold no value," if left else "the partition columns"
@@ -225,8 +221,5 @@ def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
 
 
-PROPOSALS: Final = (
-    proposes_alone(RenameColumn, rename_column),
-    proposes_alone(DropColumns, drop_columns),
-)
+PROPOSALS: Final = (proposes_alone(RenameColumn, rename_column), proposes_alone(DropColumns, drop_columns))
 """What the intents of this module propose."""

@@ -41,8 +41,7 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
 from explorer.core.transaction.intents.records import Restore
-from explorer.core.transaction.new_files.file_actions import adds, removes
-from explorer.core.transaction.new_files.row_ids import high_water_mark, number_rows
+from explorer.core.transaction.new_files.file_actions import adds, high_water_mark, number_rows, removes
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
@@ -71,74 +70,70 @@ def restore(
     """Bring back a version.
 
     Args:
-        intent: What was asked for; its time goes into the provenance.
-        snapshot: The newest version.
-        target: The version to bring back.
+        intent: The request; its time goes into the provenance.
         unknown: Fields of its files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
         circumstances: The present, and such fields of files that stay; where it gives none, they keep the target's.
         undone: The newest of the commits after the target, the newest first.
     """
     now_files, then_files = snapshot.logical_files, target.logical_files
-    back = then_files.filter(pc.invert(_among(then_files, now_files)))
-    lasts = _among(now_files, then_files)
-    gone, stays = now_files.filter(pc.invert(lasts)), now_files.filter(lasts)
+    returning = then_files.filter(pc.invert(_among(then_files, now_files)))
+    is_shared = _among(now_files, then_files)
+    leaving, stays = now_files.filter(pc.invert(is_shared)), now_files.filter(is_shared)
     protocol = with_features(snapshot.protocol, supported_features(target.protocol))
     metadata = _metadata(snapshot, target, protocol)
     mode = mapping_mode(metadata.configuration, protocol)
     tracking = row_tracking(protocol, metadata, snapshot.domain_metadata)
-    come = adds(back, data_change=True, unknown=unknown)
-    vectors = (location(add.deletion_vector.id) for add in come if add.deletion_vector is not None)
+    added_again = adds(returning, data_change=True, unknown=unknown)
+    vectors = (location(add.deletion_vector.id) for add in added_again if add.deletion_vector is not None)
     vector_files = sorted({file for file in vectors if file is not None})
-    bare = _without_row_ids(stays, target, tracking)
-    if bare.num_rows:
-        come += adds(bare, data_change=False, unknown={**unknown, **circumstances.unknown(snapshot)})
-    added, mark, faults = _numbered(come, stays, target, tracking, snapshot.version + 1)
+    without_ids = _without_row_ids(stays, target, tracking)
+    if without_ids.num_rows:
+        added_again += adds(without_ids, data_change=False, unknown={**unknown, **circumstances.unknown(snapshot)})
+    added, mark, faults = _numbered(added_again, stays, target, tracking, snapshot.version + 1)
     return Proposal(
         operation="RESTORE",
         parameters={"version": intent.version, "timestamp": intent.timestamp},
         metadata=metadata,
         protocol=protocol,
         adds=added,
-        removes=removes(gone, now=circumstances.now, data_change=True),
+        removes=removes(leaving, now=circumstances.now, data_change=True),
         domains=(*mark, *_clustering(snapshot, target)),
-        metrics=_metrics(back, gone, then_files),
+        metrics=_metrics(returning, leaving, then_files),
         is_blind_append=False,
         reads_files=True,
-        required_paths=(*back.column("path").to_pylist(), *vector_files),
-        guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (back, gone), undone)),
+        required_paths=(*returning.column("path").to_pylist(), *vector_files),
+        guards=(*faults, restore_guard(snapshot, target, (metadata, mode), (returning, leaving), undone)),
         change_feed=_change_feed(snapshot, protocol, metadata),
-        undo=_undo(snapshot, snapshot.changed(protocol, metadata), moves=bool(back.num_rows or gone.num_rows)),
+        undo=_undo(snapshot, snapshot.changed(protocol, metadata), moves=bool(returning.num_rows or leaving.num_rows)),
     )
 
 
 def _undo(before: Snapshot, after: Snapshot, *, moves: bool) -> str:
-    """How the restore can be undone: by one of the version before it, unless that would change nothing.
+    """Return how the restore can be undone: by one of the version before it, unless that would change nothing.
 
     Args:
-        before: The newest version.
         after: The same with the metadata and the protocol after the restore.
-        moves: Whether files come back or go.
     """
     again = _metadata(after, before, after.protocol)
     domains = _clustering(after, before)
     if not moves and again == after.metadata and not domains:
         return f"It cannot be undone: a restore of version {before.version} would change nothing."
     text = f"Restore version {before.version}{', as long as its files are not vacuumed' if moves else ''}."
-    kept = sorted(
+    keys = sorted(
         key
         for key in again.configuration.keys() | before.metadata.configuration.keys()
         if again.configuration.get(key) != before.metadata.configuration.get(key)
     )
     return (
-        f"{text} {', '.join(kept)} {'keeps its new value' if len(kept) == 1 else 'keep their new values'}."
-        if kept
+        f"{text} {', '.join(keys)} {'keeps its new value' if len(keys) == 1 else 'keep their new values'}."
+        if keys
         else text
     )
 
 
 def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metadata:
-    """The metadata of the target, except the counters that only grow and what a feature that stays needs."""
+    """Return the metadata of the target, except the counters that only grow and what a feature that stays needs."""
     now, then = snapshot.metadata, target.metadata
     configuration = dict(then.configuration)
     if "rowTracking" in supported_features(protocol):
@@ -164,7 +159,7 @@ def _metadata(snapshot: Snapshot, target: Snapshot, protocol: Protocol) -> Metad
 
 
 def _without_row_ids(stays: pa.Table, target: Snapshot, tracking: RowTracking) -> pa.Table:
-    """The files that stay and cannot keep what they have for row ids, without these.
+    """Return the files that stay and cannot keep what they have for row ids, without these.
 
     Dropping row tracking takes the ids and the mark away, and ids given afterwards begin at 0 again. So a file that
     stays may have no ids, which it needs where row tracking is enabled, or ids of rows that come back. It keeps those
@@ -174,9 +169,9 @@ def _without_row_ids(stays: pa.Table, target: Snapshot, tracking: RowTracking) -
         return stays.slice(0, 0)
     then, has = target.logical_files, stays.column("base_row_id")
     had = then.column("base_row_id").take(pc.index_in(_keys(stays), value_set=_keys(then)))
-    kept = pc.or_kleene(pc.equal(has, had), pc.greater(has, _highest_id(then, target.row_tracking)))
+    keeps_ids = pc.or_kleene(pc.equal(has, had), pc.greater(has, _highest_id(then, target.row_tracking)))
     needed = pc.or_(pc.is_valid(has), tracking.enabled)
-    bare = stays.filter(pc.and_(needed, pc.invert(pc.fill_null(kept, False))))
+    bare = stays.filter(pc.and_(needed, pc.invert(pc.fill_null(keeps_ids, False))))
     for name in ("base_row_id", "default_row_commit_version"):
         bare = bare.set_column(bare.schema.get_field_index(name), name, pa.nulls(bare.num_rows, pa.int64()))
     return bare
@@ -205,37 +200,36 @@ def _numbered(
 
 
 def _highest_id(files: pa.Table, tracking: RowTracking) -> int:
-    """The highest row id of a version, -1 if it has none: files may have ids above a mark that is gone or too low."""
+    """Return the highest row id of a version, or -1: files may have ids above a mark that is missing or too low."""
     ends = pc.add(files.column("base_row_id"), pc.subtract(files.column("num_records"), 1))
     last = pc.max(ends).as_py()
     return max(tracking.last_id, -1 if last is None else last)
 
 
 def _endless(files: pa.Table, tracking: RowTracking) -> list[str]:
-    """The files with row ids of which neither a count nor the mark says where they end."""
+    """Return the files whose highest row id neither a count nor the mark gives."""
     above = pc.greater(files.column("base_row_id"), tracking.last_id)
     endless = files.filter(pc.and_(above, pc.is_null(files.column("num_records"))))
     return [str(path) for path in endless.column("raw_path").to_pylist()]
 
 
 def _drops_or_renames(snapshot: Snapshot, target: Snapshot) -> bool:
-    """True if a column of the newest version is not in the target, or has another name there."""
+    """Return True if a column of the newest version is not in the target, or has another name there."""
     now, then = (physical_paths(each.schema, each.column_mapping_mode) for each in (snapshot, target))
     return not now.items() <= then.items()
 
 
 def _furthest(field: StructField, twin: StructField | None) -> StructField:
-    """An identity column with the mark that is furthest in the direction of its step (IDENT-004).
+    """Return an identity column with the mark that is furthest in the direction of its step (IDENT-004).
 
     Args:
-        field: The column in the target.
         twin: The same column now; None if it was dropped.
     """
     step = field.metadata.get(IDENTITY_STEP)
     if not isinstance(step, int) or twin is None:
         return field
-    found = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))
-    marks = [mark for mark in found if isinstance(mark, int)]
+    values = (item.metadata.get(IDENTITY_HIGH_WATER_MARK) for item in (field, twin))
+    marks = [mark for mark in values if isinstance(mark, int)]
     if not marks:
         return field
     metadata = {**field.metadata, IDENTITY_HIGH_WATER_MARK: max(marks) if step > 0 else min(marks)}
@@ -243,7 +237,7 @@ def _furthest(field: StructField, twin: StructField | None) -> StructField:
 
 
 def _clustering(snapshot: Snapshot, target: Snapshot) -> tuple[DomainMetadata, ...]:
-    """Clustering comes back with the layout; other domains belong to their programs and stay."""
+    """Restore the clustering with the layout; other domains belong to their programs and stay."""
     now, then = snapshot.domain_metadata.get(CLUSTERING), target.domain_metadata.get(CLUSTERING)
     if then is not None:
         return (DomainMetadata(domain=CLUSTERING, configuration=then),)
@@ -255,18 +249,18 @@ def _among(files: pa.Table, others: pa.Table) -> Any:
 
 
 def _keys(files: pa.Table) -> Any:
-    """Path and deletion vector as one text, the key of a logical file."""
+    """Return path and deletion vector as one string, the key of a logical file."""
     return pc.binary_join_element_wise(
         files.column("path"), pc.fill_null(files.column("dv_unique_id"), ""), _KEY
     ).combine_chunks()
 
 
-def _metrics(back: pa.Table, gone: pa.Table, then: pa.Table) -> dict[str, str]:
+def _metrics(returning: pa.Table, leaving: pa.Table, then: pa.Table) -> dict[str, str]:
     return {
-        "numRestoredFiles": str(back.num_rows),
-        "restoredFilesSize": str(_sum(back.column("size"))),
-        "numRemovedFiles": str(gone.num_rows),
-        "removedFilesSize": str(_sum(gone.column("size"))),
+        "numRestoredFiles": str(returning.num_rows),
+        "restoredFilesSize": str(_sum(returning.column("size"))),
+        "numRemovedFiles": str(leaving.num_rows),
+        "removedFilesSize": str(_sum(leaving.column("size"))),
         "numOfFilesAfterRestore": str(then.num_rows),
         "tableSizeAfterRestore": str(_sum(then.column("size"))),
     }

@@ -41,18 +41,17 @@ from explorer.core.protocol.table_properties.registry import (
     property_of,
 )
 from explorer.core.protocol.table_properties.values import constraint_name
-from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.intents.property_settings import (
-    PropertyWishes,
+    RequestedProperties,
     check_formats,
     check_properties,
-    read_wishes,
+    requested_properties,
     statistics_columns_of,
     true_key,
 )
 from explorer.core.transaction.intents.records import SetColumnMapping, SetProperties, UnsetProperties
-from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.new_files.row_ids import number_rows
+from explorer.core.transaction.new_files.file_actions import adds, number_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
 from explorer.core.transaction.proposals.column_mapping import set_column_mapping, with_usage_mark
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
@@ -64,39 +63,34 @@ _SHOWN_TO_OTHERS: Final = (ENABLED_FORMATS, SYMLINK_FORMAT_MANIFEST, DELETION_VE
 
 
 def set_properties(
-    intent: SetProperties,
-    snapshot: Snapshot,
-    circumstances: Circumstances,
-    named: Mapping[str, str] | None = None,
+    intent: SetProperties, snapshot: Snapshot, circumstances: Circumstances, named: Mapping[str, str] | None = None
 ) -> Proposal:
     """Set properties, and raise the protocol as far as they need.
 
     Args:
         intent: The properties; ``comment`` is the description, ``delta.minReaderVersion``, ``delta.minWriterVersion``
             and ``delta.feature.NAME`` raise the protocol.
-        snapshot: The version to change.
-        circumstances: Fresh names.
         named: The properties as the provenance shows them, if that differs from how they were given.
 
     Raises:
         InvalidIntent: A property is unknown or cannot have its value, or the versions are not a legal pair.
     """
     checked = check_properties(intent.properties)
-    wishes = read_wishes(checked)
-    check_statistics_columns(wishes.configuration, snapshot.schema, snapshot.partition_columns)
+    requested = requested_properties(checked)
+    check_statistics_columns(requested.configuration, snapshot.schema, snapshot.partition_columns)
     parameters = {"properties": msgspec.json.encode(named or checked).decode()}
-    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
+    mode = requested.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is not None and mode.lower() == "none" and snapshot.column_mapping_mode != "none":
         return _unmapped(checked, snapshot)
-    base = _mapped(wishes, snapshot)
+    base = _mapped(requested, snapshot)
     before = base.metadata or snapshot.metadata
-    metadata = msgspec.structs.replace(before, configuration={**before.configuration, **wishes.configuration})
-    if any(row.is_set(wishes.configuration) for row in _SHOWN_TO_OTHERS):
+    metadata = msgspec.structs.replace(before, configuration={**before.configuration, **requested.configuration})
+    if any(row.is_set(requested.configuration) for row in _SHOWN_TO_OTHERS):
         check_formats(metadata.configuration)
-    _check_manifests(wishes.configuration, snapshot)
-    if wishes.comments:
-        metadata = msgspec.structs.replace(metadata, description=wishes.description)
-    protocol, guards = _raised(base.protocol or snapshot.protocol, wishes)
+    _check_manifests(requested.configuration, snapshot)
+    if requested.comments:
+        metadata = msgspec.structs.replace(metadata, description=requested.description)
+    protocol, guards = _raised(base.protocol or snapshot.protocol, requested)
     metadata = with_usage_mark(metadata, protocol, snapshot)
     changed = msgspec.structs.replace(
         base,
@@ -114,7 +108,7 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
     """Remove properties; the protocol does not change.
 
     Raises:
-        InvalidIntent: A key is not a property that a person may remove.
+        InvalidIntent: A key is not a property that can be removed by hand.
     """
     keys = tuple(dict.fromkeys(_removable(key, snapshot) for key in intent.keys))
     if COLUMN_MAPPING_MODE.key in keys and snapshot.column_mapping_mode != "none":
@@ -132,13 +126,13 @@ def unset_properties(intent: UnsetProperties, snapshot: Snapshot) -> Proposal:
 
 
 def changed_properties(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    """The keys whose value changes: before and after, None where it is not set."""
+    """Return the keys whose value changes: before and after, None where it is not set."""
     keys = dict.fromkeys((*before, *after))
     return {key: (before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)}
 
 
 def _removable(key: str, snapshot: Snapshot) -> str:
-    """The true key of a property that may be removed; an unknown key that is set may be removed too."""
+    """Return the true key of a property that may be removed; an unknown key that is set may be removed too."""
     if key in snapshot.metadata.configuration and property_of(key) is None and constraint_name(key) is None:
         return key
     name = true_key(key)
@@ -155,14 +149,9 @@ def _removable(key: str, snapshot: Snapshot) -> str:
 def check_statistics_columns(
     configuration: Mapping[str, str], schema: StructType, partition_columns: Collection[str]
 ) -> None:
-    """Check that the columns which statistics are asked for exist and can have them.
+    """Check that the columns of ``delta.dataSkippingStatsColumns`` exist and can have statistics.
 
     Spark checks the list in every change of the metadata: with a wrong one the table could not be changed any more.
-
-    Args:
-        configuration: The properties that are set.
-        schema: The table's schema.
-        partition_columns: Its partition columns, which no data file has statistics of.
 
     Raises:
         InvalidIntent: A column does not exist, is a partition column, or has a type that files are not skipped by.
@@ -184,23 +173,23 @@ def check_statistics_columns(
             kind, names = field.type, (*names, field.name)
         column = format_column(names)
         if names[0].lower() in folders:
-            said = f"{column}, a partition column. Files have no statistics of those. Leave it out."
+            problem = f"{column}, a partition column. Files have no statistics of those. Leave it out."
         elif not _skips(kind):
-            said = f"{column} of the type {type_name(kind)}, for which files cannot be skipped. Leave it out."
+            problem = f"{column} of the type {type_name(kind)}, for which files cannot be skipped. Leave it out."
         else:
             continue
-        raise InvalidIntent(f"{key} names {said}", field=key, column=column, found=value)
+        raise InvalidIntent(f"{key} names {problem}", field=key, column=column, found=value)
 
 
 def _skips(kind: DataType) -> bool:
-    """True if files can be skipped by bounds of the type, or by those of a field of it."""
+    """Return True if files can be skipped by bounds of the type, or by those of a field of it."""
     if isinstance(kind, StructType):
         return any(_skips(field.type) for _, _, field in walk_structs(kind) if not isinstance(field.type, StructType))
     return isinstance(kind, PrimitiveType) and kind.name in SKIPPING_TYPES
 
 
 def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
-    """Check that manifests, which list whole files, are not switched on while some rows of files are removed."""
+    """Check that manifests, which list files with all rows, are not enabled while vectors remove rows of files."""
     if not SYMLINK_FORMAT_MANIFEST.of(wanted) or "deletionVectors" not in active_features(snapshot.protocol):
         return
     if masked := snapshot.num_deleted_records:
@@ -211,36 +200,36 @@ def _check_manifests(wanted: Mapping[str, str], snapshot: Snapshot) -> None:
         )
 
 
-def _mapped(wishes: PropertyWishes, snapshot: Snapshot) -> Proposal:
-    """What a change of the mapping mode does to the schema; an empty proposal where the mode stays."""
-    mode = wishes.configuration.get(COLUMN_MAPPING_MODE.key)
+def _mapped(requested: RequestedProperties, snapshot: Snapshot) -> Proposal:
+    """Propose the new schema if the mapping mode changes; an empty proposal if it stays."""
+    mode = requested.configuration.get(COLUMN_MAPPING_MODE.key)
     if mode is None or mode.lower() == snapshot.column_mapping_mode:
         return Proposal(operation="", parameters={})
     return set_column_mapping(SetColumnMapping(mode=mode), snapshot)
 
 
 def _unmapped(keys: Mapping[str, str] | tuple[str, ...], snapshot: Snapshot) -> Proposal:
-    """Removing the mapping rewrites every file, so nothing else is done with it."""
+    """Propose to remove the mapping, alone: that rewrites every file."""
     if len(keys) > 1:
         message = "Removing the column mapping rewrites the table. Ask for that alone."
         raise InvalidIntent(message, field=COLUMN_MAPPING_MODE.key)
     return set_column_mapping(SetColumnMapping(mode="none"), snapshot)
 
 
-def _raised(protocol: Protocol, wishes: PropertyWishes) -> tuple[Protocol, tuple[GuardResult, ...]]:
+def _raised(protocol: Protocol, requested: RequestedProperties) -> tuple[Protocol, tuple[GuardResult, ...]]:
     guards: tuple[GuardResult, ...] = ()
-    if wishes.min_reader_version is not None or wishes.min_writer_version is not None:
-        reader = wishes.min_reader_version or protocol.min_reader_version
-        writer = wishes.min_writer_version or protocol.min_writer_version
+    if requested.min_reader_version is not None or requested.min_writer_version is not None:
+        reader = requested.min_reader_version or protocol.min_reader_version
+        writer = requested.min_writer_version or protocol.min_writer_version
         guards = (_upgrade_guard(protocol, reader, writer),)
         if guards[0].status == "pass":
             protocol = with_versions(protocol, reader, writer)
-    switched = missing_features(features_switched_on(wishes.configuration), protocol)
-    return with_features(protocol, (*wishes.features, *switched)), guards
+    switched = missing_features(features_switched_on(requested.configuration), protocol)
+    return with_features(protocol, (*requested.features, *switched)), guards
 
 
 def _feed_names(snapshot: Snapshot, metadata: Metadata) -> tuple[GuardResult, ...]:
-    """The columns of the change data feed must be free when it is switched on (CDF-016)."""
+    """Return the columns of the change data feed must be free when it is switched on (CDF-016)."""
     before, after = snapshot.metadata.configuration, metadata.configuration
     if before.get(CHANGE_DATA_FEED.key) == after.get(CHANGE_DATA_FEED.key) or not CHANGE_DATA_FEED.of(after):
         return ()
@@ -310,30 +299,24 @@ def _tagged(snapshot: Snapshot, proposal: Proposal, metadata: Metadata) -> Propo
 
 
 def _undo(snapshot: Snapshot, metadata: Metadata, of_mapping: str = "") -> str:
-    """How to give the properties and the description their earlier values back, and which ones stay.
-
-    Args:
-        snapshot: The version before.
-        metadata: That after it.
-        of_mapping: The same of the column mapping, where its mode changes.
-    """
+    """Return how to give the properties and the description their earlier values back, and which ones stay."""
     changes = changed_properties(snapshot.metadata.configuration, metadata.configuration)
     by_hand = {key: was for key, (was, _) in changes.items() if not (of_mapping and key == COLUMN_MAPPING_MODE.key)}
     by_hand = {key: was for key, was in by_hand.items() if not _is_fixed(key) and not _is_respelled(key)}
     steps = [f"set {key} to {was!r}" for key, was in by_hand.items() if was is not None]
-    gone = [key for key, was in by_hand.items() if was is None]
-    steps += [f"unset {', '.join(gone)}"] if gone else []
+    unset = [key for key, was in by_hand.items() if was is None]
+    steps += [f"unset {', '.join(unset)}"] if unset else []
     before = snapshot.metadata.description
     if metadata.description != before:
         steps.append(f"set the description to {before!r}" if before else "remove the description")
     text = "; ".join(steps)
-    told = [f"{text[:1].upper()}{text[1:]}."] if text else []
-    told += [of_mapping] if of_mapping else []
-    return " ".join([*told, *_left_behind(changes, of_mapping)])
+    sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    sentences += [of_mapping] if of_mapping else []
+    return " ".join([*sentences, *_left_behind(changes, of_mapping)])
 
 
 def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mapping: str) -> Iterator[str]:
-    """What no undo takes away: properties that only this program and its like set."""
+    """Yield what no undo takes away: properties that cannot be set by hand."""
     fixed = [key for key in changes if _is_fixed(key) and not (of_mapping and key == MAX_COLUMN_ID.key)]
     if IN_COMMIT_TIMESTAMPS.key in changes and IN_COMMIT_TIMESTAMPS.of(_after(changes)):
         fixed += [key for key in (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key) if key not in fixed]
@@ -344,7 +327,7 @@ def _left_behind(changes: Mapping[str, tuple[str | None, str | None]], of_mappin
 
 
 def _is_respelled(key: str) -> bool:
-    """True for a key that is one of Delta's in another case alone: nothing sets it again, and it does nothing."""
+    """Return whether a key is one of Delta's in another case: nothing can set it again, and it has no effect."""
     return property_of(key) is None and key.lower() in PROPERTIES
 
 
@@ -357,8 +340,5 @@ def _is_fixed(key: str) -> bool:
     return known is not None and known.why_fixed is not None
 
 
-PROPOSALS: Final = (
-    proposes(SetProperties, set_properties),
-    proposes_alone(UnsetProperties, unset_properties),
-)
+PROPOSALS: Final = (proposes(SetProperties, set_properties), proposes_alone(UnsetProperties, unset_properties))
 """What the intents of this module propose."""

@@ -151,7 +151,6 @@ def change_feed_gaps(
     """Return the gaps in the changes of a range.
 
     Args:
-        history: The recorded commits.
         from_version, to_version: The range, both inclusive.
         inferred: Do without the recorded feed: use adds and removes where it was off.
         schema_version: See `change_sources`.
@@ -164,7 +163,7 @@ def change_feed_gaps(
     shown = _schema_version(history, to_version) if schema_version is None else schema_version
     holes = [] if inferred else list(_off(history, from_version, to_version))
     holes += _other_schemas(history, from_version, to_version, shown)
-    holes += _gone(history, from_version, to_version)
+    holes += _without_commit(history, from_version, to_version)
     holes += _unresolved(history, from_version, to_version)
     return tuple(sorted(holes, key=lambda hole: hole.from_version))
 
@@ -184,8 +183,6 @@ def change_sources(
 
     Args:
         store: The table's store; the commits that recorded change files are read from it.
-        listing: The log.
-        history: The recorded commits.
         from_version, to_version: The range, both inclusive.
         inferred: Read the changes of versions in which the feed was off from their adds and removes. Rows that a commit
             copied from one file to another then appear as deleted and inserted.
@@ -313,7 +310,7 @@ def _off(history: History, from_version: int, to_version: int) -> Iterator[FeedG
         start = max(start, span.to_version + 1)
 
 
-def _gone(history: History, from_version: int, to_version: int) -> Iterator[FeedGap]:
+def _without_commit(history: History, from_version: int, to_version: int) -> Iterator[FeedGap]:
     """Yield versions that only a log compaction covers: it has their result, not their changes."""
     in_log = {record.version for record in history.commits}
     for version in range(from_version, to_version + 1):

@@ -27,8 +27,6 @@ def why_not_readable_as(history: History, written: int, read: int) -> str | None
 
     Args:
         history: The recorded commits; it has the metadata of both versions.
-        written: The version of the rows.
-        read: The version of the schema to show them with.
 
     Raises:
         CorruptTable: The log has no protocol for one of them.
@@ -61,7 +59,7 @@ def why_rows_do_not_fit(written: tuple[Protocol, Metadata], read: tuple[Protocol
     return _why(_layout(*written), _layout(*read))
 
 
-class _Layout(msgspec.Struct, frozen=True):
+class _ColumnLayout(msgspec.Struct, frozen=True):
     """The parts of a version's metadata that decide how its rows are written."""
 
     schema: str | None
@@ -77,22 +75,22 @@ class _Layout(msgspec.Struct, frozen=True):
         return {physical[path]: (path, field) for path, field in walk(schema)}
 
 
-def _layout_at(history: History, version: int) -> _Layout:
+def _layout_at(history: History, version: int) -> _ColumnLayout:
     metadata = history.metadata_at(version)
     assert metadata is not None
-    return _Layout(metadata.schema_string, metadata.partition_columns, history.mapping_mode(version))
+    return _ColumnLayout(metadata.schema_string, metadata.partition_columns, history.mapping_mode(version))
 
 
-def _layout(protocol: Protocol, metadata: Metadata) -> _Layout:
+def _layout(protocol: Protocol, metadata: Metadata) -> _ColumnLayout:
     mode = mapping_mode(metadata.configuration, protocol)
-    return _Layout(metadata.schema_string, metadata.partition_columns, mode)
+    return _ColumnLayout(metadata.schema_string, metadata.partition_columns, mode)
 
 
-def _why(old: _Layout, new: _Layout) -> str | None:
+def _why(old: _ColumnLayout, new: _ColumnLayout) -> str | None:
     return None if old == new else next(_breaks(old, new), None)
 
 
-def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
+def _breaks(written: _ColumnLayout, read: _ColumnLayout) -> Iterator[str]:
     old, new = written.columns(), read.columns()
     for physical, (path, field) in old.items():
         column = format_column(path)
@@ -113,6 +111,6 @@ def _breaks(written: _Layout, read: _Layout) -> Iterator[str]:
         yield "the table is partitioned by other columns"
 
 
-def _partitions(layout: _Layout, columns: _Columns) -> list[tuple[str, ...]]:
+def _partitions(layout: _ColumnLayout, columns: _Columns) -> list[tuple[str, ...]]:
     physical = {path: name for name, (path, _) in columns.items()}
     return [physical.get((name,), (name,)) for name in layout.partition_columns]

@@ -23,14 +23,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import SCHEMA
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = [
-    "ReadEstimate",
-    "change_table",
-    "difference_table",
-    "locations",
-    "masked_difference",
-    "read_estimate",
-]
+__all__ = ["ReadEstimate", "change_table", "difference_table", "locations", "masked_difference", "read_estimate"]
 
 RowIndexes = npt.NDArray[np.uint64]
 
@@ -54,9 +47,6 @@ def change_table(
     Columns as in `explorer.core.versions.change_feed.feed.ChangeSources`.
 
     Args:
-        recorded: Change files by version.
-        life: The lifetimes of all files.
-        from_files: Versions whose changes are read from their adds and removes.
         times: Commit time of each version, ms since the epoch.
     """
     return _sorted([_of_change_files(recorded), _of_lifetimes(life, from_files)], times)
@@ -66,7 +56,6 @@ def difference_table(life: Lifetimes, from_version: int, to_version: int) -> pa.
     """Return the files in which two versions differ: removed, added, or with another deletion vector.
 
     Args:
-        life: The lifetimes of all files.
         from_version, to_version: The versions, in either order.
 
     Returns:
@@ -127,9 +116,7 @@ def masked_difference(
     """Return the rows of one file whose masking changed (CDF-008).
 
     Args:
-        store: The table's store.
         before, after: The file's deletion vectors; None masks nothing.
-        file, version: Named in errors.
 
     Returns:
         Row indexes that became masked (deleted), and those that became visible again (inserted), ascending.

@@ -37,7 +37,7 @@ from explorer.core.versions.lifetimes.events import (
     IN_CHECKPOINT,
     LEAVE,
     REMOVE,
-    Contradiction,
+    FileContradiction,
     FileEvents,
     Intervals,
 )
@@ -123,19 +123,12 @@ class LifetimesBuilder:
 
     @classmethod
     def again(
-        cls,
-        tables: Mapping[str, pa.Table],
-        versions: tuple[int, int],
-        base: LogicalFiles,
-        events_before: int,
+        cls, tables: Mapping[str, pa.Table], versions: tuple[int, int], base: LogicalFiles, events_before: int
     ) -> LifetimesBuilder:
         """Continue from tables.
 
         Args:
             tables: The result of `tables`.
-            versions: The first recorded version and the first readable one.
-            base: The files of the checkpoint.
-            events_before: As in the copied builder.
         """
         builder = cls(*versions)
         builder._base, builder._events_before = base, events_before
@@ -226,10 +219,6 @@ class LifetimesBuilder:
     def build(self, newest: int, *, last: bool) -> Lifetimes:
         """Make the lifetimes of everything taken so far.
 
-        Args:
-            newest: The newest version.
-            last: Nothing is taken afterwards, so the actions can be released.
-
         Raises:
             MalformedAction: A path names no file.
         """
@@ -254,7 +243,7 @@ class LifetimesBuilder:
             contradictions=self._contradictions(intervals.contradictions),
         )
 
-    def _contradictions(self, contradictions: list[Contradiction]) -> tuple[tuple[int, str, str], ...]:
+    def _contradictions(self, contradictions: list[FileContradiction]) -> tuple[tuple[int, str, str], ...]:
         """Return version, kind and path of each, by version."""
         names = self._codes.paths.distinct() if contradictions else []
         return tuple(sorted((each.version, each.kind, names[each.path]) for each in contradictions))

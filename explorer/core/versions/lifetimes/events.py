@@ -19,7 +19,17 @@ import numpy.typing as npt
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.codes import VectorCodes
 
-__all__ = ["ADD", "INTERVALS", "IN_CHECKPOINT", "LEAVE", "NEVER", "REMOVE", "Contradiction", "FileEvents", "Intervals"]
+__all__ = [
+    "ADD",
+    "INTERVALS",
+    "IN_CHECKPOINT",
+    "LEAVE",
+    "NEVER",
+    "REMOVE",
+    "FileContradiction",
+    "FileEvents",
+    "Intervals",
+]
 
 NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
@@ -71,7 +81,7 @@ class _Event(NamedTuple):
     quiet: bool
 
 
-class Contradiction(NamedTuple):
+class FileContradiction(NamedTuple):
     """A contradiction of a commit about a file.
 
     Attributes:
@@ -91,7 +101,6 @@ class Intervals:
 
     Args:
         count: Number of files; those whose adds are not among the events are from before the record.
-        before: The version that means before the record.
     """
 
     def __init__(self, count: int, before: int) -> None:
@@ -102,16 +111,11 @@ class Intervals:
         self.removed_data_change: Mask = np.ones(count, bool)
         self.deletion_times: Int64s = np.zeros(count, np.int64)
         self._has_row: Mask = np.ones(count, bool)
-        self.contradictions: list[Contradiction] = []
+        self.contradictions: list[FileContradiction] = []
 
     @classmethod
     def finished(cls, columns: Mapping[str, npt.NDArray[np.generic]], before: int) -> Intervals:
-        """Return finished intervals from the columns `INTERVALS`; no more events can be applied.
-
-        Args:
-            columns: The columns.
-            before: The version that means before the record.
-        """
+        """Return finished intervals from the columns `INTERVALS`; no more events can be applied."""
         intervals = cls(0, before)
         for name in INTERVALS:
             setattr(intervals, name, columns[name])
@@ -156,7 +160,7 @@ class Intervals:
         self.previous[events.row[adds_after]] = events.row[order[renewed - 1]]
         same = removals[~vectors.differ(events.vector[removals], events.vector[adds_after])]
         both = zip(events.version[same].tolist(), events.path[same].tolist(), strict=True)
-        self.contradictions += [Contradiction(at, "added and removed", name) for at, name in both]
+        self.contradictions += [FileContradiction(at, "added and removed", name) for at, name in both]
 
     def _apply_next(self, events: FileEvents, order: Int64s, lasts: Mask, adds: Mask) -> None:
         """End each file at the next event of its path; an add there replaces it."""
@@ -234,7 +238,7 @@ class _Path:
                 self._ended = event.row
 
 
-def _contradictions(events: list[_Event], vectors: VectorCodes, *, from_start: bool) -> Iterator[Contradiction]:
+def _contradictions(events: list[_Event], vectors: VectorCodes, *, from_start: bool) -> Iterator[FileContradiction]:
     """Yield the contradictions in the commits of one path; an irregular path need not have any."""
     identities = vectors.identities(np.array([event.vector for event in events]))
     live: str | None = ""
@@ -244,13 +248,13 @@ def _contradictions(events: list[_Event], vectors: VectorCodes, *, from_start: b
         removes = [identity for event, identity in commit_events if event.kind in {REMOVE, LEAVE}]
         path = commit_events[0][0].path
         if set(adds) & set(removes):
-            yield Contradiction(version, "added and removed", path)
+            yield FileContradiction(version, "added and removed", path)
         if len(adds) > 1:
-            yield Contradiction(version, "added twice", path)
+            yield FileContradiction(version, "added twice", path)
         if len(removes) > len(set(removes)):
-            yield Contradiction(version, "removed twice", path)
+            yield FileContradiction(version, "removed twice", path)
         if from_start and set(removes) - {live, *adds}:
-            yield Contradiction(version, "removed but not live", path)
+            yield FileContradiction(version, "removed but not live", path)
         live = adds[-1] if adds else "" if live in removes else live
 
 

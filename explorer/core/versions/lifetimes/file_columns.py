@@ -12,13 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from explorer.core.log.similar_lines import SimilarActions
-from explorer.core.protocol.arrow.arrays import (
-    Int32s,
-    Int64s,
-    Integers,
-    Mask,
-    integers,
-)
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, integers
 from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import counts_of_lines
@@ -96,9 +90,7 @@ def columns_of_similar(adds: SimilarActions, decoded: Int32s, written: Int32s, c
     """Return the columns of adds from similar lines.
 
     Args:
-        adds: The adds.
         decoded, written: The numbers of their paths, as `PathCodes.of_files` returns them.
-        codes: The other numbers.
     """
     count = len(adds.places)
     stats = adds.texts.get("stats")
@@ -129,12 +121,7 @@ def vectors_of_similar(actions: SimilarActions, vectors: VectorCodes) -> Int64s:
 
 
 def merged(parts: Sequence[tuple[Int64s, FileColumns]], count: int) -> FileColumns:
-    """Return files of several groups as one, each at its position.
-
-    Args:
-        parts: Positions, each once, and files.
-        count: Number of positions.
-    """
+    """Return files of several groups as one, each at its position."""
     if len(parts) == 1:
         return parts[0][1]
     columns = [files for _, files in parts]

@@ -71,7 +71,7 @@ class Lifetimes:
         first, last: The recorded versions.
         readable_from: The first version whose live files are all known.
         contradictions: Contradictory statements of commits about files: version, kind
-            (`explorer.core.versions.lifetimes.events.Contradiction`) and path, by version.
+            (`explorer.core.versions.lifetimes.events.FileContradiction`) and path, by version.
     """
 
     def __init__(
@@ -111,9 +111,6 @@ class Lifetimes:
 
         Args:
             stays: The result of `table`.
-            base: The files of the checkpoint.
-            described: Reads the facts of the files, when they are needed.
-            versions, contradictions: As they were.
         """
         columns = {
             name: numpy_array(only_array(stays, name), flags=name == "removed_data_change")

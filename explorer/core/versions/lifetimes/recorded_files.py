@@ -45,9 +45,6 @@ _CODES: Final = ("path", "raw_path", "partition", "vector", "data_change")
 class RecordedFilesBuilder:
     """Takes files in the order of the commits that added them, a batch at a time.
 
-    Args:
-        codes: The numbers of their paths, partition values and deletion vectors.
-
     Attributes:
         codes: As given.
     """
@@ -94,7 +91,6 @@ class RecordedFilesBuilder:
         """Join the batches, with some of the files.
 
         Args:
-            rows: A mask of these files.
             last: Nothing is taken afterwards; the builder is empty then.
         """
         self._take_none()
@@ -113,8 +109,6 @@ class RecordedFiles:
     """Files that commits added, as columns.
 
     Args:
-        codes: The numbers of paths, partition values and deletion vectors.
-        arrays: These numbers, and the other columns.
         known: Masks of the columns of numbers: where they are not null.
     """
 
@@ -140,7 +134,6 @@ class RecordedFiles:
         """Return a column of `SCHEMA`, except tags and statistics, which are not stored.
 
         Args:
-            name: The column.
             rows: Of these files, in this order; None means all.
 
         Raises:

@@ -9,14 +9,71 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
-from explorer.core.log.log_segment import Checkpoint, LogListing, LogSegment
-from explorer.core.versions.open_log.log_state import Due, LogState
-from explorer.core.versions.open_log.source import LogSource
+import msgspec
 
-__all__ = ["CurrentLog"]
+from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
+from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSegment, list_log, list_newer
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.versions.open_log.log_state import Due, LogState
+
+__all__ = ["CurrentLog", "LogSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogSource:
+    """The files of one log.
+
+    Attributes:
+        store: The store of the files; the commits whose content the catalog gave are in it too.
+        catalog: The commits that the catalog ratified; None for a table that no catalog manages.
+    """
+
+    store: LogStore
+    catalog: CatalogCommits | None = None
+
+    @classmethod
+    def of(cls, store: LogStore, catalog: CatalogCommits | None) -> LogSource:
+        """Return the source of the log in a store."""
+        return cls(store if catalog is None else CatalogStore(store, catalog), catalog)
+
+    def newest(self) -> LogListing:
+        """List the newest versions: from the checkpoint on that the hint names, else all.
+
+        Raises:
+            TableNotFound: There is no log.
+        """
+        return self._ratified(list_log(self.store, use_hint=True))
+
+    def all(self) -> LogListing:
+        """List the log from its beginning.
+
+        Raises:
+            TableNotFound: There is no log.
+        """
+        return self._ratified(list_log(self.store))
+
+    def with_newer(self, known: LogListing) -> LogListing:
+        """List the files after a listing; the newest versions where its newest commit is another file now."""
+        return list_newer(self.store, known) or self.newest()
+
+    def lacks(self, path: LogPath) -> bool:
+        """Return whether a file of the log is missing now."""
+        try:
+            self.store.head(path.path)
+        except FileNotFoundError:
+            return True
+        return False
+
+    def _ratified(self, listing: LogListing) -> LogListing:
+        if self.catalog is None:
+            return listing
+        return msgspec.structs.replace(ratified(listing, self.catalog), beginning=None)
+
 
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
@@ -27,7 +84,6 @@ class CurrentLog:
     """The present state of one log; every method may be called from any thread.
 
     Args:
-        source: The source of its listings.
         known: Its state; None lists it.
 
     Attributes:
@@ -89,10 +145,6 @@ class CurrentLog:
         A checkpoint that lost a file is unusable (V2CKPT-007), and one that is cut off or otherwise unreadable too: an
         older one, or the commits, give the same state. So the step runs once more for each such checkpoint, and once
         more for commits.
-
-        Args:
-            version: The version.
-            action: Takes the state, and its files of the version.
         """
         lost: set[int | None] = set()
         while True:
@@ -179,6 +231,6 @@ class CurrentLog:
         return True
 
 
-def _older_checkpoints(listing: LogListing) -> list[Checkpoint]:
+def _older_checkpoints(listing: LogListing) -> list[CompleteCheckpoint]:
     """Return the checkpoints before the newest version."""
     return [checkpoint for checkpoint in listing.checkpoints if checkpoint.version < listing.latest]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 
@@ -20,10 +21,51 @@ from explorer.core.versions.cached_history import read_history, read_provenance,
 from explorer.core.versions.history import PROVENANCE, History
 from explorer.core.versions.history_reader import HistoryReader
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.open_log.once import Once
 from explorer.core.versions.provenance import Provenance
 
-__all__ = ["Histories", "ReadOptions", "ReaderSlot"]
+__all__ = ["Histories", "Once", "ReadOptions", "ReaderSlot"]
+
+_T = TypeVar("_T")
+
+
+class Once(Generic[_T]):
+    """A value that is made at the first need; threads that need it meanwhile wait for it.
+
+    Args:
+        value: The value, if it is known already.
+    """
+
+    __slots__ = ("_lock", "_value")
+
+    def __init__(self, value: _T | None = None) -> None:
+        self._lock = threading.Lock()
+        self._value = value
+
+    @property
+    def value(self) -> _T | None:
+        """The value; None as long as it was not made."""
+        return self._value
+
+    def get(self, make: Callable[[], _T]) -> _T:
+        """Return the value; an exception of ``make`` is raised here, and the next call makes it again."""
+        value = self._value
+        if value is not None:
+            return value
+        with self._lock:
+            if self._value is None:
+                self._value = make()
+            return self._value
+
+    def get_anew(self, is_outdated: Callable[[_T], bool], make: Callable[[], _T]) -> _T:
+        """Return the value, made again if it is missing or outdated."""
+        with self._lock:
+            if self._value is None or is_outdated(self._value):
+                self._value = make()
+            return self._value
+
+    def copy(self) -> Once[_T]:
+        """Return a copy with the value as far as it was made."""
+        return Once(self._value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +123,6 @@ class Histories:
 
     Args:
         _listing: The listing; it is complete once a history is read.
-        _slot: The slot of the reader of the log.
-        _history, _provenance, _table: The histories read so far.
     """
 
     _listing: LogListing
@@ -139,8 +179,6 @@ class Histories:
         """Return the provenance that commits record of themselves, newest first, a row each.
 
         Args:
-            store: The log's store.
-            options: How it is read.
             most: How many rows; None for all.
             check: Called with the commits where their protocols are known; it may refuse them.
 
@@ -158,12 +196,7 @@ class Histories:
     def _read(self, store: LogStore, options: ReadOptions) -> History:
         reader = self._slot.take(self._listing)
         history, reader = read_history(
-            store,
-            self._listing,
-            options.opened_indexes(),
-            reader,
-            follow=options.follows,
-            watch=options.watch,
+            store, self._listing, options.opened_indexes(), reader, follow=options.follows, watch=options.watch
         )
         self._slot.put(reader)
         return history

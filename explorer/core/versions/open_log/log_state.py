@@ -1,25 +1,93 @@
-"""The state of a log: one record, which is replaced as a unit.
+"""The state of a log: one record, which is replaced as a unit, and the versions that were read.
 
 Protocol sections: Delta Log Entries, Checkpoints, Metadata Cleanup. Invariants: the listing has no checkpoint that
 could not be used; histories are those of this listing, or of one with the same commits, checkpoints and compactions;
-versions were read from files that this listing has, or that it does not contradict.
+versions were read from files that this listing has, or that it does not contradict; there are at most sixteen
+snapshots, and the one not used for longest goes first.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Final
 
 import msgspec
 
 from explorer.core.log.log_path import LogPath
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
+from explorer.core.log.table_state import TableState
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.versions.open_log.histories import Histories
-from explorer.core.versions.open_log.read_versions import ReadVersions
+from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Due", "LogState", "UnusableCheckpoint"]
+__all__ = ["MOST_SNAPSHOTS", "Due", "LogState", "NewestState", "ReadVersions", "UnusableCheckpoint"]
+
+MOST_SNAPSHOTS: Final = 16
+
+
+class NewestState(msgspec.Struct, frozen=True):
+    """The small actions in force at the newest version that was read."""
+
+    version: int
+    state: TableState
+
+
+class ReadVersions:
+    """Versions that were read; threads may share it.
+
+    Args:
+        snapshots: Snapshots by version, the last used last.
+
+    Attributes:
+        newest: The newest state that was read; None if none was.
+        timed: Whether in-commit timestamps were on in any version that was read: no later version records it once they
+            timed: Whether in-commit timestamps were on in any version that was read: no later version records it once
+                they
+    """
+
+    def __init__(
+        self, snapshots: Mapping[int, Snapshot] | None = None, newest: NewestState | None = None, *, timed: bool = False
+    ) -> None:
+        self._lock = threading.Lock()
+        self._snapshots = OrderedDict(snapshots or {})
+        self.newest, self.timed = newest, timed
+
+    def find(self, version: int) -> Snapshot | None:
+        """Return the snapshot of a version, if it is among the last that were used."""
+        with self._lock:
+            snapshot = self._snapshots.get(version)
+            if snapshot is not None:
+                self._snapshots.move_to_end(version)
+            return snapshot
+
+    def keep(self, snapshot: Snapshot) -> Snapshot:
+        """Store a snapshot; returns the one of its version that was stored first, by this thread or another."""
+        with self._lock:
+            stored = self._snapshots.setdefault(snapshot.version, snapshot)
+            self._snapshots.move_to_end(snapshot.version)
+            while len(self._snapshots) > MOST_SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+            return stored
+
+    def learn(self, version: int, state: TableState, *, timed: bool) -> None:
+        """Store the state of a version.
+
+        Args:
+            timed: Whether in-commit timestamps were on in it, or in a version that was read on the way.
+        """
+        with self._lock:
+            self.timed = self.timed or timed
+            if self.newest is None or self.newest.version < version:
+                self.newest = NewestState(version, state)
+
+    def copy(self) -> ReadVersions:
+        """Return the same versions, for another log to continue independently."""
+        with self._lock:
+            return ReadVersions(self._snapshots, self.newest, timed=self.timed)
 
 
 class Due(IntEnum):
@@ -96,7 +164,7 @@ class LogState:
         parts = _parts_by_version(listing).get(version, ())
         return replace(self, unusable={**self.unusable, version: UnusableCheckpoint(parts, reason)})
 
-    def beginning_with(self, checkpoint: Checkpoint) -> LogState:
+    def beginning_with(self, checkpoint: CompleteCheckpoint) -> LogState:
         """Return the state of the log as if it began with one of its checkpoints, to continue independently."""
         listing = msgspec.structs.replace(
             self.listing,

@@ -46,8 +46,6 @@ class LogReader:
     """Reads one log; its methods may be called from any thread.
 
     Args:
-        current: The present state of the log.
-        options: How it is read.
         time_zone: The zone of partition values without a zone.
 
     Attributes:

@@ -21,11 +21,7 @@ from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, flags, int64s
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.protocol.table_properties.registry import (
-    EXPIRED_LOG_CLEANUP,
-    FILE_RETENTION,
-    LOG_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes

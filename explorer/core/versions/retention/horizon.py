@@ -23,13 +23,15 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, LastNeeded, data_risk
-from explorer.core.versions.retention.folder_scan import FolderScan
-from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.missing_files import MissingFiles
 from explorer.core.versions.retention.readable_until import (
+    FolderScan,
+    Freed,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,
+    freed_by_log,
+    freed_by_scan,
     recorded_by_log,
     recorded_by_scan,
 )
@@ -171,19 +173,19 @@ class Horizon(msgspec.Struct, frozen=True, dict=True):
             {
                 "version": known_int64s(versions.versions, np.ones(len(versions.versions), bool)),
                 "lost_from": versions.lost_from(retention).view(pa.timestamp("ms", "UTC")),
-                "gone": mask(versions.gone),
+                "gone": mask(versions.lost),
                 "feed_lost_from": feed.lost_from(retention).take(where).view(pa.timestamp("ms", "UTC")),
-                "feed_gone": mask(feed.gone).take(where),
+                "feed_gone": mask(feed.lost).take(where),
             }
         )
 
     @cached_property
     def _version_limits(self) -> Int64s:
-        return np.sort(self.versions.least(self.now)[~self.versions.gone])
+        return np.sort(self.versions.least(self.now)[~self.versions.lost])
 
     @cached_property
     def _feed_limits(self) -> Int64s:
-        return np.sort(self.feed.least(self.now)[~self.feed.gone])
+        return np.sort(self.feed.least(self.now)[~self.feed.lost])
 
     @cached_property
     def _order(self) -> Int64s:
@@ -210,8 +212,6 @@ def horizon(history: History, risks: VersionRisks, now: datetime, scan: FolderSc
     """Compute the effect of a VACUUM now with every retention period.
 
     Args:
-        history: The recorded commits and lifetimes.
-        risks: The risks of the versions.
         now: The present, with a zone.
         look: The scan of the folder; None goes by the log, by its records of VACUUM, and by the files that are known
             to be missing.

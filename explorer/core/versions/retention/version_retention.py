@@ -18,11 +18,7 @@ import pyarrow as pa
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.arrow.arrays import int64s, strings
 from explorer.core.protocol.counted import counted
-from explorer.core.protocol.table_properties.registry import (
-    EXPIRED_LOG_CLEANUP,
-    FILE_RETENTION,
-    LOG_RETENTION,
-)
+from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, FILE_RETENTION, LOG_RETENTION
 from explorer.core.protocol.times import in_calendar, milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
@@ -40,8 +36,6 @@ def version_retention(
     """Return whether each version can be read, and until when that is certain.
 
     Args:
-        history: The recorded commits and lifetimes.
-        listing: The log.
         now: The present, with a zone.
         missing: Those of `data_locations` at which there is no file; None if nothing was checked, so that the log's
             records of VACUUM decide.
@@ -60,11 +54,11 @@ def version_retention(
     risks = VersionRisks(history, listing)
     lost = None if missing is None else MissingFiles(history.lifetimes, missing)
     states = risks.given(milliseconds(now), lost, -1 if lost is None else history.latest)
-    words = _Words(history, risks, states, lost)
+    words = _VersionTexts(history, risks, states, lost)
     return _table(states, [words.row(place) for place in range(len(states.codes))])
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _VersionRow(msgspec.Struct, frozen=True):
     since: int | None
     by: str | None
     reason: str
@@ -72,7 +66,7 @@ class _Row(msgspec.Struct, frozen=True):
     num_missing: int = 0
 
 
-class _Words:
+class _VersionTexts:
     """Makes the row of a version."""
 
     def __init__(self, history: History, risks: VersionRisks, states: VersionStates, lost: MissingFiles | None) -> None:
@@ -81,7 +75,7 @@ class _Words:
         paths = self._life.take(first, ["path"]).column(0).to_pylist()
         self._paths: dict[int, str] = dict(zip(first.tolist(), paths, strict=True))
 
-    def row(self, index: int) -> _Row:
+    def row(self, index: int) -> _VersionRow:
         """Return the row of a version, counted from the first one."""
         states = self._states
         if states.first + index < states.readable_from:
@@ -89,18 +83,22 @@ class _Words:
         position = states.first + index - states.readable_from
         if self._lost is not None and self._lost.count[position]:
             missing, names = int(self._lost.count[position]), self._lost.named[position]
-            return _Row(None, None, f"{counted(missing, 'file')} of it can no longer be read", names, missing)
+            return _VersionRow(None, None, f"{counted(missing, 'file')} of it can no longer be read", names, missing)
         if states.vacuums[index] >= 0:
             record = f"version {int(states.vacuums[index])} records a VACUUM that deleted files of it"
-            return _Row(None, None, f"{record}; its files were not checked")
+            return _VersionRow(None, None, f"{record}; its files were not checked")
         since, by_data = int(states.since[index]), bool(states.by_data[index])
         if since == FOREVER:
-            return _Row(None, None, self._safe(position))
+            return _VersionRow(None, None, self._safe(position))
         reason = self._by_data(position) if by_data else self._by_log(position)
         key = FILE_RETENTION.key if by_data else LOG_RETENTION.key
         if since == UNTIMED:
-            return _Row(None, key, reason)
-        return _Row(since, key, reason) if in_calendar(since) else _Row(None, key, f"{reason}, past the year 9999")
+            return _VersionRow(None, key, reason)
+        return (
+            _VersionRow(since, key, reason)
+            if in_calendar(since)
+            else _VersionRow(None, key, f"{reason}, past the year 9999")
+        )
 
     def _safe(self, position: int) -> str:
         version = position + self._life.readable_from
@@ -128,14 +126,14 @@ class _Words:
         )
 
 
-def _before(lacking: int) -> _Row:
+def _before(lacking: int) -> _VersionRow:
     """Return the row of a version before the unbroken run that ends at the newest one."""
     if lacking < 0:
-        return _Row(None, None, "commits after it are missing in the log; its files were not checked")
-    return _Row(None, None, f"the commit of version {lacking}, which it is rebuilt from, is missing")
+        return _VersionRow(None, None, "commits after it are missing in the log; its files were not checked")
+    return _VersionRow(None, None, f"the commit of version {lacking}, which it is rebuilt from, is missing")
 
 
-def _table(states: VersionStates, rows: Sequence[_Row]) -> pa.Table:
+def _table(states: VersionStates, rows: Sequence[_VersionRow]) -> pa.Table:
     offsets = np.cumsum([0, *(len(row.missing) for row in rows)], dtype=np.int32)
     names = strings([name for row in rows for name in row.missing])
     buffers = [None, pa.py_buffer(offsets)]

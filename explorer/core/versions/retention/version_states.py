@@ -35,8 +35,7 @@ from explorer.core.versions.retention.expiry import (
     log_risk,
     retention_terms,
 )
-from explorer.core.versions.retention.known_missing import KnownMissing
-from explorer.core.versions.retention.missing_files import MissingFiles
+from explorer.core.versions.retention.missing_files import KnownMissing, MissingFiles
 
 __all__ = ["STATES", "RecordedVacuum", "StateSpan", "VersionRisks", "VersionState", "VersionStates"]
 

@@ -20,10 +20,10 @@ from explorer.core.log.checkpoint.reader import (
     unreadable,
 )
 from explorer.core.log.log_path import LogFileKind, LogPath, checkpoint_name
-from explorer.core.log.log_segment import Checkpoint, list_log
+from explorer.core.log.log_segment import CompleteCheckpoint, list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol import limits
-from explorer.core.protocol.actions import Action, CheckpointMetadata, DomainMetadata, SetTransaction, Sidecar
+from explorer.core.protocol.actions import Action, CheckpointMetadata, DomainMetadata, Sidecar, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource
 from explorer.core.protocol.schema.data_types import PrimitiveType
@@ -33,13 +33,13 @@ from tests.support.logs.small_logs import METADATA, PROTOCOL, Line, add, lines, 
 
 FILES = [add(name) for name in "abcde"]
 GONE = [remove("x"), remove("y", vector=vector("v"))]
-BATCH, DOMAIN = SetTransaction(app_id="app", version=3), DomainMetadata(domain="d", configuration="{}")
+BATCH, DOMAIN = TransactionAction(app_id="app", version=3), DomainMetadata(domain="d", configuration="{}")
 OFF = DomainMetadata(domain="off", configuration="", removed=True)
 HELD: tuple[Action, ...] = (PROTOCOL, METADATA, BATCH, DOMAIN, OFF, *FILES, *GONE)
 NAME = checkpoint_name(4, UUID(int=7), "json")
 
 
-def checkpoint(store: LogStore) -> Checkpoint:
+def checkpoint(store: LogStore) -> CompleteCheckpoint:
     return list_log(store).checkpoints[-1]
 
 
@@ -47,7 +47,7 @@ def reader(store: LogStore) -> CheckpointReader:
     return CheckpointReader(store, checkpoint(store))
 
 
-def in_json(*actions: Line) -> tuple[LogStore, Checkpoint]:
+def in_json(*actions: Line) -> tuple[LogStore, CompleteCheckpoint]:
     store = new_store()
     store.put(NAME, lines([CheckpointMetadata(version=4), *actions]))
     return store, checkpoint(store)
@@ -158,7 +158,9 @@ FILE_READERS: list[Read] = [CheckpointReader.files, CheckpointReader.tombstones]
 READERS: list[Read] = [CheckpointReader.state, CheckpointReader.contents, *FILE_READERS, CheckpointReader.sidecar_keys]
 
 
-def refused(read: Read, store: LogStore, found: Checkpoint, reason: str, *, vanished: bool | None = None) -> None:
+def refused(
+    read: Read, store: LogStore, found: CompleteCheckpoint, reason: str, *, vanished: bool | None = None
+) -> None:
     with pytest.raises(IncompleteCheckpoint) as caught:
         read(CheckpointReader(store, found))
     part = found.parts[0]

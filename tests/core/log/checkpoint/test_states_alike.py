@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.core.log.table_state import same_metadata, same_protocol
-from explorer.core.log.version_checksum import decode_checksum
+from explorer.core.log.table_state import decode_checksum, same_metadata, same_protocol
 from explorer.core.protocol.actions import Format, Metadata, Protocol
 
 PROTOCOL = Protocol(

@@ -15,11 +15,10 @@ from explorer.core.log.log_path import (
 )
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
-from explorer.core.log.table_state import TableState
-from explorer.core.log.verify.integrity import Problem, verify
-from explorer.core.log.version_checksum import MaskHistogram, SizeHistogram, VersionChecksum
+from explorer.core.log.table_state import MaskHistogram, SizeHistogram, TableState, VersionChecksum
+from explorer.core.log.verify.integrity import LogProblem, verify
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum
-from explorer.core.protocol.actions import DomainMetadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, Protocol, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.small_logs import (
     LONG_AGO,
@@ -33,7 +32,7 @@ from tests.support.logs.small_logs import (
 )
 from tests.support.logs.written_checkpoints import V2, log_of, metadata_with
 
-BATCH, DOMAIN = SetTransaction(app_id="x", version=1), DomainMetadata(domain="d", configuration="c")
+BATCH, DOMAIN = TransactionAction(app_id="x", version=1), DomainMetadata(domain="d", configuration="c")
 KIB, MIB = 1 << 10, 1 << 20
 BOUNDS_IN_MIB = [
     *range(8, 40, 4), *range(40, 120, 8), *range(120, 144, 4), *range(144, 576, 16), *range(576, 1408, 64),
@@ -60,7 +59,7 @@ def test_a_checksum_has_all_that_is_known_and_nothing_more(rules: Protocol, prop
     info = commit_info(txn_id="t", in_commit_timestamp=LONG_AGO)
     masking = rules is MASKED
     mask = vector("v", 25) if masking else None
-    first = [rules, properties, SetTransaction(app_id="z", version=2), BATCH, DOMAIN, add("a", size=5)]
+    first = [rules, properties, TransactionAction(app_id="z", version=2), BATCH, DOMAIN, add("a", size=5)]
     store = log_of([*first, DomainMetadata(domain="c", configuration="")], [info, add("b", size=9000, vector=mask)])
     counts, sizes, masks = [0] * 95, [0] * 95, [0] * 10
     counts[0], sizes[0], counts[1], sizes[1] = 1, 5, 1, 9000
@@ -174,10 +173,10 @@ def test_a_problem_of_a_checksum_names_its_file() -> None:
     store = log_of(HELD)
     store.put(checksum_name(0), b"{}")
     reason = "Object missing required field `tableSizeBytes`"
-    assert verify(store).problems == (Problem("unreadable-checksum", 0, checksum_name(0), reason),)
+    assert verify(store).problems == (LogProblem("unreadable-checksum", 0, checksum_name(0), reason),)
     store.put(checksum_name(0), json.dumps(RIGHT | {"numMetadata": 2}).encode())
     detail = "numMetadata is 2, replay gives 1"
-    assert verify(store).problems == (Problem("checksum-differs", 0, checksum_name(0), detail),)
+    assert verify(store).problems == (LogProblem("checksum-differs", 0, checksum_name(0), detail),)
 
 
 # --- from the checksum before -----------------------------------------------------------------------------------------
@@ -215,7 +214,7 @@ UNSIZED = b'{"add":{"path":"u","partitionValues":{},"modificationTime":1,"dataCh
         ({}, AFTER, {"known": True}, True),
         (ALL, AFTER, {}, True),
         ({"allFiles": ALL["allFiles"][:1]}, AFTER, {}, False),
-        ({}, (SetTransaction(app_id="y", version=2),), {}, True),
+        ({}, (TransactionAction(app_id="y", version=2),), {}, True),
         ({}, (), {"known": True}, True),
         ({}, (add("e", size=8192), add("f", size=8191), add("g", 0, size=0)), {"vouched": True}, True),
         ({}, (add("e", vector=vector("w", 9)), add("f", vector=vector("x", 100))), {"vouched": True}, True),

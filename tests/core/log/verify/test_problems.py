@@ -18,12 +18,12 @@ from explorer.core.log.log_path import (
     commit_name,
     compaction_name,
 )
-from explorer.core.log.table_state import LiveFile
+from explorer.core.log.table_state import RecordedFile
 from explorer.core.log.verify.hash_chain import START as BEFORE
 from explorer.core.log.verify.hash_chain import link
-from explorer.core.log.verify.integrity import BREAKING, IntegrityReport, Problem, verify
+from explorer.core.log.verify.integrity import BREAKING, IntegrityReport, LogProblem, verify
 from explorer.core.log.verify.running_state import RunningState
-from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
+from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, TransactionAction
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import (
     MASKED,
@@ -39,7 +39,7 @@ from tests.support.logs.small_logs import (
 )
 
 START: tuple[Action, ...] = (PROTOCOL, METADATA, add("a"))
-BATCH, DOMAIN = SetTransaction(app_id="x", version=1), DomainMetadata(domain="d", configuration="one")
+BATCH, DOMAIN = TransactionAction(app_id="x", version=1), DomainMetadata(domain="d", configuration="one")
 V = vector("v").unique_id
 Files = dict[str, bytes]
 Checkpoints = dict[int, tuple[Action, ...]]
@@ -75,7 +75,7 @@ def test_an_empty_folder_is_said_to_have_no_log() -> None:
     ("kind", "breaking"), [*((kind, True) for kind in sorted(BREAKING)), ("stale-hint", False), ("orphan-file", False)]
 )
 def test_some_kinds_keep_versions_from_being_read(kind: str, breaking: bool) -> None:
-    assert Problem(kind, None, "x", "y").breaking is breaking
+    assert LogProblem(kind, None, "x", "y").breaking is breaking
     assert len(BREAKING) == 12
 
 
@@ -109,7 +109,7 @@ def test_a_report_says_what_can_be_rebuilt_and_the_chain_since_the_last_gap() ->
     content = lines([add("b")])
     found = verified({0: START, 3: [add("b")]}, checkpoints={2: START})
     head = link(BEFORE, 3, content.split(b"\n")).hex()
-    gap = Problem("gap", 1, commit_name(1), "the 2 commits up to version 2 are missing")
+    gap = LogProblem("gap", 1, commit_name(1), "the 2 commits up to version 2 are missing")
     assert found == IntegrityReport((gap,), 2, 3, head)
 
 
@@ -158,7 +158,7 @@ def test_what_a_commit_must_not_hold_is_told_in_full(actions: tuple[Any, ...], k
         (add("b", tags={"sidecar": "checkpointMetadata"}),),
         (remove("a"), add("a", vector=vector("v"))),
         (remove("b"), remove("b", vector=vector("v"))),
-        (BATCH, SetTransaction(app_id="y", version=1), DOMAIN, DomainMetadata(domain="e")),
+        (BATCH, TransactionAction(app_id="y", version=1), DOMAIN, DomainMetadata(domain="e")),
     ],
 )
 def test_what_only_looks_like_it_is_sound(actions: tuple[Any, ...]) -> None:
@@ -267,7 +267,7 @@ def test_a_checkpoint_that_says_another_thing_is_told_in_full(held: tuple[Action
 
 
 def test_of_many_differences_the_first_are_told() -> None:
-    batches = [SetTransaction(app_id=each, version=1) for each in "gfedcba"]
+    batches = [TransactionAction(app_id=each, version=1) for each in "gfedcba"]
     [(_, _, _, detail)] = told({0: (*START, *batches)}, checkpoints={0: (*START, *batches[:6])})
     some = [[(each, 1) for each in letters] for letters in ("bcdef", "abcde")]
     assert detail == f"its transactions are {some[0]}, replay gives {some[1]}"
@@ -285,7 +285,7 @@ def test_parts_that_are_missing_are_counted() -> None:
     write(store, {0: START})
     parts = write_checkpoint(store, 0, START, "multi-part")
     store.delete(parts[1])
-    assert verify(store).problems == (Problem("incomplete-checkpoint", 0, parts[0], "2 of 3 parts exist"),)
+    assert verify(store).problems == (LogProblem("incomplete-checkpoint", 0, parts[0], "2 of 3 parts exist"),)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_parts_that_are_missing_are_counted() -> None:
 )
 def test_a_hint_that_does_not_help_is_told(hint: Any, kind: str, version: int | None, detail: str) -> None:
     found = verified({0: START, 1: ()}, {LAST_CHECKPOINT: json.dumps(hint).encode()}, {0: START, 1: START})
-    assert found.problems[:1] == (Problem(kind, version, LAST_CHECKPOINT, detail),)
+    assert found.problems[:1] == (LogProblem(kind, version, LAST_CHECKPOINT, detail),)
     assert [each.kind for each in found.problems[1:]] == ["lost-version"] * (version == 7)
 
 
@@ -326,7 +326,7 @@ RANGE = "the commits of the range leave"
         (1, RIGHT[2:], [f"2 files, such as b, have no add, and {RANGE} one"]),
         (1, (*RIGHT[:2], *RIGHT[3:]), [f"a has no remove, and {RANGE} one"]),
         (1, (*RIGHT[:3], DOMAIN, OFF, MASKED), [f"it has no transaction of 'x', and {RANGE} one"]),
-        (1, (*RIGHT, SetTransaction(app_id="y", version=1)), [f"it has a transaction of 'y', and {RANGE} none"]),
+        (1, (*RIGHT, TransactionAction(app_id="y", version=1)), [f"it has a transaction of 'y', and {RANGE} none"]),
         (1, (*RIGHT[:4], OFF, MASKED), [f"it has no metadata of the domain 'd', and {RANGE} one"]),
         (1, (*RIGHT[:5], MASKED), [f"it has no metadata of the domain 'off', and {RANGE} one"]),
         (1, (*RIGHT, METADATA), [f"it has a metaData, and {RANGE} none"]),
@@ -340,14 +340,14 @@ RANGE = "the commits of the range leave"
 def test_a_compaction_that_says_another_thing_is_told_in_full(first: int, held: Any, details: list[str]) -> None:
     key = compaction_name(first, 2)
     found = verified(COMMITS, {key: lines(held)}).problems
-    assert found == tuple(Problem("compaction-differs", first, key, detail) for detail in details)
+    assert found == tuple(LogProblem("compaction-differs", first, key, detail) for detail in details)
 
 
 def test_a_compaction_is_told_itself_and_its_commits_where_they_stand() -> None:
     key, stray = compaction_name(0, 2), compaction_name(1, 3)
     detail = "it reaches to version 3; the newest commit or checkpoint is 2"
     found = verified(COMMITS, {stray: b""}).problems
-    assert found[0] == Problem("stray-compaction", 1, stray, detail)
+    assert found[0] == LogProblem("stray-compaction", 1, stray, detail)
     assert [(each.kind, each.version) for each in found[1:]] == [("lost-version", 3)]
     [found] = verified(COMMITS, {key: b"{"}).problems
     assert (found.kind, found.version, found.file) == ("compaction-differs", 0, key)
@@ -368,15 +368,15 @@ def test_what_is_live_is_counted_with_its_bytes_and_masked_rows() -> None:
     unsized = b'{"add":{"path":"u","partitionValues":{},"modificationTime":1,"dataChange":true}}'
     masked = add("m", size=30, vector=vector("v", 4))
     assert applied(state, PROTOCOL, METADATA, BATCH, DOMAIN, add("a", size=7), masked, unsized) == []
-    files = {"a": LiveFile(None, 7, 0), "m": LiveFile(V, 30, 4), "u": LiveFile(None, None, 0)}
+    files = {"a": RecordedFile(None, 7, 0), "m": RecordedFile(V, 30, 4), "u": RecordedFile(None, None, 0)}
     assert (state.files, state.num_bytes, state.num_unsized, state.masks) == (files, 37, 1, Counter({4: 1}))
     assert applied(state, b'{"remove":{"path":"u"}}', remove("m"), remove("zz")) == []
     assert (len(state.files), state.num_bytes, state.num_unsized) == (2, 37, 0)
     assert applied(state, add("a", size=9)) == []
-    assert state.files == {"a": LiveFile(None, 9, 0), "m": LiveFile(V, 30, 4)}
+    assert state.files == {"a": RecordedFile(None, 9, 0), "m": RecordedFile(V, 30, 4)}
     assert (state.num_bytes, state.num_unsized) == (39, 0)
     gone = DomainMetadata(domain="d", removed=True)
-    later = SetTransaction(app_id="x", version=2)
+    later = TransactionAction(app_id="x", version=2)
     assert applied(state, remove("m", vector=vector("v", 4)), gone, later, DomainMetadata(domain="e"), MASKED) == []
     assert (list(state.files), state.num_bytes, +state.masks) == (["a"], 9, Counter())
     assert (list(state.domains), state.transactions) == (["e"], {"x": later})

@@ -16,7 +16,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.verify.hash_chain import link, links, seal
 from explorer.core.log.verify.integrity import IntegrityReport, verify
 from explorer.core.log.writing.compaction import write_compaction
-from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
+from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import (
@@ -88,7 +88,7 @@ def test_a_commit_that_cannot_be_read(line: bytes) -> None:
     [
         ((METADATA, METADATA), "duplicate-action"),
         ((PROTOCOL, PROTOCOL), "duplicate-action"),
-        ((SetTransaction(app_id="x", version=1), SetTransaction(app_id="x", version=2)), "duplicate-action"),
+        ((TransactionAction(app_id="x", version=1), TransactionAction(app_id="x", version=2)), "duplicate-action"),
         ((DomainMetadata(domain="x"), DomainMetadata(domain="x", removed=True)), "duplicate-action"),
         ((add("b"), add("b")), "duplicate-action"),
         ((remove("b"), remove("b")), "duplicate-action"),
@@ -162,7 +162,7 @@ def test_where_the_state_before_is_not_known_only_what_the_commit_says_counts() 
 
 @pytest.mark.conformance("CKPT-011")
 def test_checkpoints_are_held_against_replay_in_both_directions() -> None:
-    transaction = SetTransaction(app_id="x", version=1)
+    transaction = TransactionAction(app_id="x", version=1)
     commits = {0: START, 1: (add("b"), transaction)}
     cases: list[tuple[tuple[Action, ...], list[str]]] = [
         ((*START, add("b"), transaction), []),
@@ -453,7 +453,7 @@ def test_a_compaction_that_holds_what_its_commits_leave_is_sound_and_needs_no_re
 
 
 NEW_SCHEMA = metadata({"id": "long", "name": "string"})
-OLD_BATCH, BATCH = SetTransaction(app_id="loader", version=4), SetTransaction(app_id="loader", version=5)
+OLD_BATCH, BATCH = TransactionAction(app_id="loader", version=4), TransactionAction(app_id="loader", version=5)
 OLD_DOMAIN, DOMAIN = (DomainMetadata(domain="d", configuration=text, removed=False) for text in ("one", "two"))
 GONE = DomainMetadata(domain="gone", configuration="", removed=True)
 SMALL = {
@@ -472,7 +472,7 @@ SMALL = {
         ((DOMAIN, GONE, NEW_SCHEMA, MASKED), ["it has no transaction of 'loader'"]),
         ((BATCH, OLD_DOMAIN, NEW_SCHEMA, MASKED),
          ["it has no metadata of the domain 'gone'", "its metadata of the domain 'd' is not the newest"]),
-        ((BATCH, SetTransaction(app_id="other", version=1), DOMAIN, GONE, METADATA),
+        ((BATCH, TransactionAction(app_id="other", version=1), DOMAIN, GONE, METADATA),
          ["it has a transaction of 'other'", "it has no protocol", "its metaData is not the newest"]),
         ((BATCH, DOMAIN, GONE, NEW_SCHEMA, PROTOCOL),
          ["its protocol is not the newest"]),

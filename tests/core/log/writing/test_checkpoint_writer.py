@@ -21,7 +21,7 @@ from explorer.core.log.log_segment import list_log
 from explorer.core.log.table_state import TableState
 from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, checkpoint_due, checkpoint_layout
-from explorer.core.protocol.actions import Add, AddCDCFile, CommitInfo, DomainMetadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import Add, AddCDCFile, CommitInfo, DomainMetadata, Protocol, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint as write_foreign
 from tests.support.logs.small_logs import (
@@ -43,7 +43,7 @@ RICH = (
     (CommitInfo(operation="CREATE TABLE"), V2, metadata_with(), add("a"), add("b"), add("c%20d")),
     (
         remove("a"),
-        SetTransaction(app_id="app", version=3, last_updated=5),
+        TransactionAction(app_id="app", version=3, last_updated=5),
         DomainMetadata(domain="kept", configuration="{}"),
         DomainMetadata(domain="gone", configuration="{}"),
     ),
@@ -52,7 +52,7 @@ RICH = (
         add("b", vector=vector("v1")),
         AddCDCFile(path="_change_data/c", partition_values={}, size=9),
         DomainMetadata(domain="gone", configuration="{}", removed=True),
-        SetTransaction(app_id="app", version=4),
+        TransactionAction(app_id="app", version=4),
     ),
 )
 EARLY = datetime(1960, 1, 1, tzinfo=UTC)
@@ -291,11 +291,11 @@ def test_tombstones_of_the_checkpoint_before_are_carried_until_they_expire_or_ar
 @pytest.mark.conformance("TXN-005", "TXN-006")
 def test_transactions_expire_only_where_the_table_says_so() -> None:
     applications = [
-        SetTransaction(app_id="young", version=1, last_updated=ms(NOW) - 1),
-        SetTransaction(app_id="old", version=2, last_updated=ms(NOW) - 2 * 86_400_000),
-        SetTransaction(app_id="at the limit", version=4, last_updated=ms(NOW) - 86_400_000),
-        SetTransaction(app_id="just before it", version=5, last_updated=ms(NOW) - 86_400_000 + 1),
-        SetTransaction(app_id="timeless", version=3),
+        TransactionAction(app_id="young", version=1, last_updated=ms(NOW) - 1),
+        TransactionAction(app_id="old", version=2, last_updated=ms(NOW) - 2 * 86_400_000),
+        TransactionAction(app_id="at the limit", version=4, last_updated=ms(NOW) - 86_400_000),
+        TransactionAction(app_id="just before it", version=5, last_updated=ms(NOW) - 86_400_000 + 1),
+        TransactionAction(app_id="timeless", version=3),
     ]
     keeping = log_of((PROTOCOL, METADATA, *applications))
     dropping = log_of(

@@ -15,10 +15,9 @@ from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
-from explorer.core.log.table_state import TableState
-from explorer.core.log.version_checksum import VersionChecksum, decode_checksum
+from explorer.core.log.table_state import TableState, VersionChecksum, decode_checksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum, write_checksum
-from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import Action, Add, CommitInfo, DomainMetadata, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 from tests.support.logs.small_logs import (
@@ -126,7 +125,7 @@ def test_what_is_optional_is_given_exactly_when_it_is_due() -> None:
     gone = DomainMetadata(domain="gone", configuration="{}")
     timed = _full(
         (PROTOCOL, TIMED, gone),
-        (info, SetTransaction(app_id="b", version=2), msgspec.structs.replace(gone, removed=True)),
+        (info, TransactionAction(app_id="b", version=2), msgspec.structs.replace(gone, removed=True)),
     )
     assert timed is not None
     value = json.loads(msgspec.json.encode(timed))
@@ -158,7 +157,7 @@ BASE = (MASKED, METADATA, add("a"), add("b"), add("c", vector=vector("v1", 5)))
         (remove("b", size=100), add("b", vector=vector("v2", 3))),
         (remove("c", size=100, vector=vector("v1", 5)), add("c", vector=vector("v3", 6))),
         (remove("b"), add("b", vector=vector("v2", 3))),
-        (msgspec.structs.replace(METADATA, name="other"), SetTransaction(app_id="app", version=1)),
+        (msgspec.structs.replace(METADATA, name="other"), TransactionAction(app_id="app", version=1)),
         (DomainMetadata(domain="d", configuration="{}"), CommitInfo(txn_id="t")),
         (PROTOCOL,),
     ],

@@ -15,7 +15,7 @@ from explorer.core.errors import RequestError, UnsupportedFeature, VersionNotFou
 from explorer.core.log.log_path import LogFileKind, LogPath, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.writing.compaction import compacted, write_compaction
-from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, new_store, paths, remove, vector, write
@@ -40,8 +40,8 @@ def test_the_sample_of_the_protocol() -> None:
         (PROTOCOL, METADATA),
         (CommitInfo(operation="WRITE"), add("f1")),
         (add("f2"), remove("f1"), b'{"cdc":{"path":"c","partitionValues":{},"size":1,"dataChange":false}}'),
-        (add("f3"), add("f4"), SetTransaction(app_id="3ae45b72", version=4389)),
-        (remove("f3"), SetTransaction(app_id="3ae45b72", version=4390)),
+        (add("f3"), add("f4"), TransactionAction(app_id="3ae45b72", version=4389)),
+        (remove("f3"), TransactionAction(app_id="3ae45b72", version=4390)),
     )
     held = _held(store, 2, 4)
     assert [(name, action.get("path") or action["version"]) for line in held for name, action in line.items()] == [
@@ -99,7 +99,7 @@ def test_the_newest_action_of_each_kind_and_key_stays_as_it_stood() -> None:
 def test_a_compaction_stands_for_its_commits_to_our_reader() -> None:
     commits: list[list[Action]] = [[MASKED, METADATA]]
     for number in range(1, 12):
-        commits.append([add(f"f{number}"), SetTransaction(app_id="app", version=number)])
+        commits.append([add(f"f{number}"), TransactionAction(app_id="app", version=number)])
         if number > 3:
             commits[-1].append(remove(f"f{number - 3}"))
     store = _log(*commits)

@@ -16,7 +16,7 @@ import pytest
 
 import explorer
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Add, CommitInfo, Protocol, SetTransaction
+from explorer.core.protocol.actions import Add, CommitInfo, Protocol, TransactionAction
 from explorer.core.protocol.log_store import LogStore
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, remove, write
@@ -195,7 +195,7 @@ def test_fields_that_nobody_knows_stay_through_two_checkpoints() -> None:
     )
     gone = msgspec.structs.replace(remove("x"), unknown={"why": "because"}, deletion_timestamp=ms(NOW))
     metadata = msgspec.structs.replace(METADATA, unknown={"owner": "me"})
-    transaction = SetTransaction(app_id="app", version=1, unknown={"host": "h"})
+    transaction = TransactionAction(app_id="app", version=1, unknown={"host": "h"})
     store = log_of((PROTOCOL, metadata, file, add("b"), gone, transaction))
     for version in (0, 1):
         written = checkpoint_of(store)

@@ -8,16 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
-from explorer.core.log.writing.unknown_columns import column_type, value_column
+from explorer.core.log.writing.small_action_columns import SmallAction, column_type, small_columns, value_column
 from explorer.core.protocol.actions import (
     CheckpointMetadata,
     DomainMetadata,
     Format,
     Metadata,
     Protocol,
-    SetTransaction,
     Sidecar,
+    TransactionAction,
 )
 
 MAP = pa.map_(pa.string(), pa.string())
@@ -79,12 +78,12 @@ SMALL: list[SmallAction] = [
     Sidecar(path="s", size_in_bytes=6, modification_time=7),
     RULES,
     WHOLE,
-    SetTransaction(app_id="x", version=1),
-    SetTransaction(app_id="y", version=2, last_updated=3),
+    TransactionAction(app_id="x", version=1),
+    TransactionAction(app_id="y", version=2, last_updated=3),
     DomainMetadata(domain="d", configuration="c"),
 ]
 COLUMNS: dict[type[SmallAction], tuple[str, dict[str, Any], dict[int, dict[str, Any]]]] = {
-    SetTransaction: (
+    TransactionAction: (
         "txn",
         {"appId": pa.string(), "version": pa.int64(), "lastUpdated": pa.int64()},
         {4: {"appId": "x", "version": 1, "lastUpdated": None}, 5: {"appId": "y", "version": 2, "lastUpdated": 3}},
@@ -128,8 +127,8 @@ def test_each_small_action_stands_in_the_column_of_its_kind_alone() -> None:
 
 
 def test_kinds_without_actions_are_columns_of_nulls() -> None:
-    made = small_columns([RULES, WHOLE], [SetTransaction, Protocol])
-    assert made["txn"].type == pa.struct(COLUMNS[SetTransaction][1])
+    made = small_columns([RULES, WHOLE], [TransactionAction, Protocol])
+    assert made["txn"].type == pa.struct(COLUMNS[TransactionAction][1])
     assert made["txn"].to_pylist() == [None, None]
     assert [row is None for row in made["protocol"].to_pylist()] == [False, True]
 
@@ -137,10 +136,10 @@ def test_kinds_without_actions_are_columns_of_nulls() -> None:
 def test_unknown_fields_of_small_actions_are_kept_where_they_are_plain_and_of_one_type() -> None:
     odd: dict[str, Any] = {"text": "t", "number": 1, "two": 1, "map": {"k": "v"}, "list": [1], "appId": 7}
     odd |= {"huge": MOST + 1, "none": None}
-    first = SetTransaction(app_id="x", version=1, unknown=odd)
-    second = SetTransaction(app_id="y", version=2, unknown={"two": "x", "late": True})
+    first = TransactionAction(app_id="x", version=1, unknown=odd)
+    second = TransactionAction(app_id="y", version=2, unknown={"two": "x", "late": True})
     known = {"appId": "x", "version": 1, "lastUpdated": None}
-    assert small_columns([first, second], [SetTransaction])["txn"].to_pylist() == [
+    assert small_columns([first, second], [TransactionAction])["txn"].to_pylist() == [
         {**known, "text": "t", "number": 1, "late": None},
         {**known, "appId": "y", "version": 2, "text": None, "number": None, "late": True},
     ]

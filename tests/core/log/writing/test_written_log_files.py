@@ -32,7 +32,7 @@ from explorer.core.log.writing.checkpoint_layout import (
     checkpoint_layout,
 )
 from explorer.core.log.writing.compaction import write_compaction
-from explorer.core.protocol.actions import Action, DomainMetadata, Protocol, SetTransaction, encode_line
+from explorer.core.protocol.actions import Action, DomainMetadata, Protocol, TransactionAction, encode_line
 from explorer.core.protocol.log_store import LogStore
 from tests.support.logs.small_logs import (
     METADATA,
@@ -46,7 +46,7 @@ from tests.support.logs.small_logs import (
 from tests.support.logs.small_proposals import protocol
 from tests.support.logs.written_checkpoints import NOW, V2, adds_of, log_of, metadata_with, ms, rows_of
 
-BATCH, DOMAIN = SetTransaction(app_id="x", version=1), DomainMetadata(domain="d", configuration="c")
+BATCH, DOMAIN = TransactionAction(app_id="x", version=1), DomainMetadata(domain="d", configuration="c")
 SMALL = (V2, METADATA, BATCH, DOMAIN)
 
 
@@ -135,7 +135,7 @@ def test_more_file_actions_than_may_stay_go_to_sidecars_expired_ones_counted(mos
 
 @pytest.mark.parametrize(("batches", "told"), [(27, True), (28, False)])
 def test_a_hint_repeats_thirty_small_actions_at_most(batches: int, told: bool) -> None:
-    store = log_of((V2, METADATA, *(SetTransaction(app_id=f"{number}", version=1) for number in range(batches))))
+    store = log_of((V2, METADATA, *(TransactionAction(app_id=f"{number}", version=1) for number in range(batches))))
     put(store, CheckpointLayout("v2"))
     described = hint_of(store)["v2Checkpoint"]
     assert ("nonFileActions" in described, described["sidecarFiles"]) == (told, [])
@@ -235,7 +235,7 @@ def test_a_protocol_without_a_list_that_it_needs_gets_no_checkpoint(rules: Proto
 def test_of_several_actions_of_one_kind_in_one_commit_the_last_stays() -> None:
     odd = [b'{"txn":null}', b'{"protocol":null}', b"", b'{ "metaData" : {"id":"m"} }', b'{"cdc":{"path":"c","size":1}}']
     newest = DomainMetadata(domain="d", configuration="later")
-    later: list[Action] = [SetTransaction(app_id="x", version=7), newest, remove("a")]
+    later: list[Action] = [TransactionAction(app_id="x", version=7), newest, remove("a")]
     store = log_of((PROTOCOL, METADATA), (BATCH, DOMAIN, add("a"), *odd), (add("b"), *later, add("b", 3), BATCH))
     key = write_compaction(store, list_log(store), 1, 2)
     assert key == compaction_name(1, 2)

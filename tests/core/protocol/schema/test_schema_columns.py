@@ -11,12 +11,15 @@ import pytest
 
 from explorer.core.errors import CorruptTable, InvalidIntent
 from explorer.core.protocol.clustering import clustering_columns
-from explorer.core.protocol.schema.column_ids import highest_id, map_columns, map_field, unmap_columns
 from explorer.core.protocol.schema.column_mapping import (
     MappingMode,
     check_mapping,
+    highest_id,
+    map_columns,
+    map_field,
     mapping_mode,
     physical_paths,
+    unmap_columns,
     unmapped,
 )
 from explorer.core.protocol.schema.data_types import (

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 import explorer
-from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate
-from explorer.core.protocol.statistics.overlap import Overlap
+from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate, Overlap
 from tests.support.logs.small_logs import MASKED, Line, add, metadata, table, vector
 
 KINDS = {"id": "long", "ratio": "double", "price": "decimal(10,2)", "code": "string", "day": "date", "raw": "binary"}

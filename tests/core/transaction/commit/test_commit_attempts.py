@@ -197,8 +197,8 @@ def test_files_that_cannot_be_taken_away_hide_no_outcome() -> None:
 
 
 GONE = (
-    "Commits that the plan builds on, or later ones, are gone from the log, so it is not known what they "
-    "changed, nor whether this plan is among them. Make a new plan."
+    "Commits that the plan builds on, or later ones, are missing from the log, so it is unknown what they "
+    "changed, and whether this plan is among them. Make a new plan."
 )
 
 

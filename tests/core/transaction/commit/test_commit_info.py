@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from explorer.core.log.commit import decode_commit
-from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, SetTransaction
+from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, Metadata, TransactionAction
 from explorer.core.transaction.commit.conflicts import conflict_with
 from explorer.core.transaction.commit_info import (
     commit_bytes,
@@ -21,7 +21,7 @@ from tests.support.logs.small_logs import MASKED, METADATA, PROTOCOL, add, lines
 COMMENT = Proposal(operation="SET TBLPROPERTIES", parameters={}, metadata=METADATA)
 UPGRADE = Proposal(operation="UPGRADE PROTOCOL", parameters={}, protocol=PROTOCOL)
 BATCH = Proposal(
-    operation="WRITE", parameters={}, transactions=(SetTransaction(app_id="loader", version=2),), adds=(add("new"),)
+    operation="WRITE", parameters={}, transactions=(TransactionAction(app_id="loader", version=2),), adds=(add("new"),)
 )
 DOMAIN = Proposal(operation="SET DOMAIN METADATA", parameters={}, domains=(DomainMetadata(domain="d"),))
 APPEND = Proposal(operation="WRITE", parameters={}, adds=(add("new"),))
@@ -55,9 +55,9 @@ def conflict(proposal: Proposal, *winner: Action) -> str | None:
         (APPEND, remove("other"), None),
         (APPEND, PROTOCOL, None),
         (APPEND, METADATA, "metaData"),
-        (APPEND, SetTransaction(app_id="loader", version=1), None),
-        (BATCH, SetTransaction(app_id="loader", version=1), "txn"),
-        (BATCH, SetTransaction(app_id="other", version=9), None),
+        (APPEND, TransactionAction(app_id="loader", version=1), None),
+        (BATCH, TransactionAction(app_id="loader", version=1), "txn"),
+        (BATCH, TransactionAction(app_id="other", version=9), None),
         (BATCH, add("other"), None),
         (COMMENT, METADATA, "metaData"),
         (COMMENT, PROTOCOL, None),
@@ -74,7 +74,7 @@ def conflict(proposal: Proposal, *winner: Action) -> str | None:
         (DELETE, DomainMetadata(domain="e"), None),
         (CHECKED, add("other"), "add"),
         (CHECKED, remove("other"), "remove"),
-        (CHECKED, SetTransaction(app_id="loader", version=1), None),
+        (CHECKED, TransactionAction(app_id="loader", version=1), None),
         (COMPACTION, add("other"), None),
         (COMPACTION, remove("a"), "remove"),
         (COMPACTION, remove("other"), "remove"),

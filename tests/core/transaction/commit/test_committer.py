@@ -190,7 +190,7 @@ def test_a_plan_whose_successors_are_gone_from_the_log_is_told_as_unknown() -> N
     write(store, {9: (add("z"),)})  # the newest version that is listed; what was before cannot be told
     result = explorer.Table(store).commit(plan)
     assert (result.outcome, result.version) == ("unknown", None)
-    assert "gone from the log" in result.notes[0]
+    assert "missing from the log" in result.notes[0]
     assert [found.path for found in store.list_from("_delta_log", "00000000000000000010")] == []
 
 
@@ -424,7 +424,7 @@ def test_a_plan_whose_own_version_is_gone_from_the_log_is_told_as_unknown(tmp_pa
         store.delete(commit_name(version))
     result = table.commit(plan)
     assert (result.outcome, result.version) == ("unknown", None)
-    assert "gone from the log" in result.notes[0]
+    assert "missing from the log" in result.notes[0]
     assert _names(tmp_path) == [commit_name(0).partition("/")[2], "_delta_log"]
 
 

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import commit_name
-from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, SetTransaction
+from explorer.core.protocol.actions import Action, CommitInfo, DomainMetadata, TransactionAction
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit_info import isolation_level
 from explorer.core.transaction.proposal import Proposal, RowCheck
@@ -296,8 +296,8 @@ def came_first(*actions: Action, info: CommitInfo | None = WRITE) -> Commit:
             "it changed the metadata that this commit depends on",
         ),
         (
-            Proposal(operation="A", parameters={}, transactions=(SetTransaction(app_id="app", version=2),)),
-            SetTransaction(app_id="app", version=1),
+            Proposal(operation="A", parameters={}, transactions=(TransactionAction(app_id="app", version=2),)),
+            TransactionAction(app_id="app", version=1),
             "txn",
             "both write for the application 'app'",
         ),
@@ -338,7 +338,7 @@ def test_a_conflict_tells_its_version_its_kind_and_why(
 @pytest.mark.parametrize(
     ("proposal", "winner"),
     [
-        (Proposal(operation="A", parameters={}, protocol=PROTOCOL), SetTransaction(app_id="app", version=1)),
+        (Proposal(operation="A", parameters={}, protocol=PROTOCOL), TransactionAction(app_id="app", version=1)),
         (Proposal(operation="A", parameters={}), PROTOCOL),
         (Proposal(operation="A", parameters={}, domains=(DOMAIN,)), DomainMetadata(domain="other")),
         # the counter of row ids is no claim of either: it is counted again

@@ -8,7 +8,7 @@ import msgspec
 
 import explorer
 from explorer.core.errors import CommitConflict, CommitUnknown, GuardFailed
-from explorer.core.transaction.commit.outcomes import error_of, guard_failed
+from explorer.core.transaction.commit.conflicts import error_of, guard_failed
 from explorer.core.transaction.commit_plan import CommitResult, Conflict
 from explorer.core.transaction.proposal import GuardResult
 from tests.support.logs.small_logs import METADATA, PROTOCOL, table
@@ -60,7 +60,7 @@ def test_a_plan_that_guards_block_tells_each_of_them_with_its_remedy() -> None:
         assert isinstance(error, GuardFailed)
         assert error.message == (
             "This change must not be committed: "
-            "column-mapping (fail): Without column mapping the files know the columns by these names; "
+            "column-mapping (fail): Without column mapping, data files use these names for the columns; "
             "columns-left (fail): Only the partition columns would be left. "
             "Switch column mapping to name first (set-column-mapping); clients must then be able to read it. "
             "Keep at least one more column."

@@ -14,18 +14,20 @@ from explorer.core.protocol.actions import Action, DomainMetadata
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.guards.column_dependents import (
+from explorer.core.transaction.guards.columns import (
+    FEED_COLUMNS,
     _invariant_text,
     char_guard,
+    check_free,
+    check_unique,
     clustering_guard,
     constraint_guard,
     generated_guard,
     mapping_guard,
+    names_guard,
     partition_guard,
 )
-from explorer.core.transaction.guards.column_names import FEED_COLUMNS, check_free, check_unique, names_guard
-from explorer.core.transaction.guards.files import file_guards
-from explorer.core.transaction.guards.place import _outer_places, place_guards
+from explorer.core.transaction.guards.files import _outer_places, file_guards, place_guards
 from explorer.core.transaction.proposal import GuardResult
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots
@@ -64,7 +66,7 @@ def ruled(**properties: str) -> explorer.Snapshot:
 
 def test_names_in_files_that_change_stand_against_a_rename() -> None:
     found = mapping_guard(snapshot())
-    detail = "Without column mapping the files know the columns by these names."
+    detail = "Without column mapping, data files use these names for the columns."
     remedy = "Switch column mapping to name first (set-column-mapping); clients must then be able to read it."
     evidence = {"delta.columnMapping.mode": "none", "detail": detail}
     assert found == GuardResult("column-mapping", "fail", evidence, remedy)
@@ -327,9 +329,9 @@ def stored(*names: str) -> LogStore:
     [
         (["a", "b"], ["a", "b"], [], "All 2 files exist."),
         (["a"], ["a"], [], "The one file exists."),
-        (["a"], ["a", "b"], ["b"], "1 of 2 files is gone, such as b."),
-        (["a"], ["c", "a", "b"], ["b", "c"], "2 of 3 files are gone, such as b."),
-        ([], ["a"], ["a"], "The only file is gone: a."),
+        (["a"], ["a", "b"], ["b"], "1 of 2 files is missing, such as b."),
+        (["a"], ["c", "a", "b"], ["b", "c"], "2 of 3 files are missing, such as b."),
+        ([], ["a"], ["a"], "The only file is missing: a."),
     ],
 )
 def test_files_that_a_commit_names_are_looked_for(
@@ -345,7 +347,7 @@ def test_of_many_missing_files_ten_are_named_and_all_are_counted() -> None:
     asked = [f"{number:04}" for number in range(1_200)]
     [found] = file_guards(stored("other"), asked)
     assert (found.evidence["missing"], found.evidence["numMissing"]) == (asked[:10], 1_200)
-    assert found.evidence["detail"] == "1,200 of 1,200 files are gone, such as 0000."
+    assert found.evidence["detail"] == "1,200 of 1,200 files are missing, such as 0000."
     [there] = file_guards(stored(*asked), asked)
     assert there.evidence["detail"] == "All 1,200 files exist."
 
@@ -386,11 +388,11 @@ def test_a_place_inside_a_table_or_with_files_is_refused_with_what_is_there(tmp_
     assert (len(shown), shown) == (5, sorted(shown))
     assert set(shown) < set("abcdefg")
     detail = f"The folder already holds files, such as {shown[0]}."
-    remedy = "Choose an empty folder. To bring these files into a table, append them to a table elsewhere."
+    remedy = "Choose an empty folder. To bring these files into a table, append them to another table."
     assert free == GuardResult("location-free", "fail", {"files": shown, "detail": detail}, remedy)
     detail = f"{outer} is a table: its VACUUM would delete the new table's files as unused."
     evidence = {"location": str(outer), "detail": detail}
-    assert outside == GuardResult("outside-other-tables", "fail", evidence, "Choose a folder beside that table.")
+    assert outside == GuardResult("outside-other-tables", "fail", evidence, "Choose a folder outside that table.")
 
 
 def test_a_place_in_a_store_of_objects_has_folders_around_it_up_to_the_bucket() -> None:

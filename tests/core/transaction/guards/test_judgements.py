@@ -74,7 +74,7 @@ def test_who_commits_is_said_in_the_history(user: str | None) -> None:
         "committer", "pass", {"user": "ana", "detail": "The commit will carry this name."}
     )
     evidence = {"detail": "The history will not show who made this commit."}
-    expected = GuardResult("committer", "warn", evidence, "Give the name of the person who commits.")
+    expected = GuardResult("committer", "warn", evidence, "Give the name of the committer.")
     assert names(snapshot(), change(), user)["committer"] == expected
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Metadata, SetTransaction
-from explorer.core.transaction.guards.properties import change_guard, properties_guard, retention_guard
+from explorer.core.protocol.actions import AddCDCFile, DomainMetadata, Metadata, TransactionAction
+from explorer.core.transaction.guards.judge import change_guard, properties_guard, retention_guard
 from explorer.core.transaction.guards.protocol import needs_guard
 from explorer.core.transaction.proposal import GuardResult, RecordedBatch, Writing, Written
 from tests.support.logs import small_logs
@@ -210,7 +210,7 @@ def _nothing() -> Written:
         ({"adds": (small_logs.add("b"),)}, True),
         ({"removes": (small_logs.remove("a"),)}, True),
         ({"change_files": (AddCDCFile(path="c", size=1),)}, True),
-        ({"transactions": (SetTransaction(app_id="a", version=1),)}, True),
+        ({"transactions": (TransactionAction(app_id="a", version=1),)}, True),
         ({"domains": (DomainMetadata(domain="house", configuration="y"),)}, True),
         ({"domains": (KEPT, DomainMetadata(domain="other", configuration="x"))}, True),
         ({"domains": (DomainMetadata(domain="house", configuration="x", removed=True),)}, True),

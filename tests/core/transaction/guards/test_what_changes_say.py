@@ -10,7 +10,7 @@ import pytest
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.transaction.guards.column_names import names_guard
+from explorer.core.transaction.guards.columns import names_guard
 from explorer.core.transaction.guards.protocol import evolution_guard
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import Proposal

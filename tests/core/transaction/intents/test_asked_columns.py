@@ -18,12 +18,13 @@ from explorer.core.protocol.schema.data_types import (
     parse_schema,
     type_name,
 )
-from explorer.core.transaction.intents.fields import features_of_types, read_field
-from explorer.core.transaction.intents.generated_columns import (
+from explorer.core.transaction.intents.fields import (
     IDENTITY_KEYS,
     SPECIAL_KEYS,
     check_special_columns,
     features_of_columns,
+    features_of_types,
+    read_field,
 )
 from tests.support.logs.small_schemas import array, mapping
 from tests.support.logs.spark_tables import column, struct
@@ -256,7 +257,7 @@ def test_columns_that_can_fill_themselves_are_taken(columns: list[dict[str, Any]
     assert any(set(field.metadata) & set(SPECIAL_KEYS) for field in schema.fields)
 
 
-NUMBER = "needs a whole number as delta.identity"
+NUMBER = "needs an integer as delta.identity"
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.table_features import FEATURES
 from explorer.core.transaction.intents.property_settings import (
-    PropertyWishes,
+    RequestedProperties,
     check_formats,
     check_properties,
     feature_name,
-    read_wishes,
+    requested_properties,
     statistics_columns_of,
     true_key,
 )
@@ -215,7 +215,7 @@ def test_the_name_of_a_feature_has_its_true_case() -> None:
 @pytest.mark.parametrize(
     ("given", "wishes"),
     [
-        ({}, PropertyWishes({})),
+        ({}, RequestedProperties({})),
         (
             {
                 "own": "x",
@@ -228,7 +228,7 @@ def test_the_name_of_a_feature_has_its_true_case() -> None:
                 "comment": "",
                 "Comment": "kept",
             },
-            PropertyWishes(
+            RequestedProperties(
                 {"own": "x", "delta.appendOnly": "TRUE", "Comment": "kept"},
                 ("rowTracking", "appendOnly"),
                 2,
@@ -237,12 +237,12 @@ def test_the_name_of_a_feature_has_its_true_case() -> None:
                 description="",
             ),
         ),
-        ({"delta.minReaderVersion": "1"}, PropertyWishes({}, (), 1, None)),
-        ({"delta.minWriterVersion": "3"}, PropertyWishes({}, (), None, 3)),
+        ({"delta.minReaderVersion": "1"}, RequestedProperties({}, (), 1, None)),
+        ({"delta.minWriterVersion": "3"}, RequestedProperties({}, (), None, 3)),
     ],
 )
-def test_wishes_are_sorted_out(given: dict[str, str], wishes: PropertyWishes) -> None:
-    found = read_wishes(check_properties(given))
+def test_wishes_are_sorted_out(given: dict[str, str], wishes: RequestedProperties) -> None:
+    found = requested_properties(check_properties(given))
     assert found == wishes
     assert list(found.configuration) == list(wishes.configuration)
     assert type(found.comments) is bool

@@ -10,7 +10,7 @@ from explorer.core.protocol.table_features import FEATURES, feature_of_property,
 from explorer.core.transaction.intents.property_settings import (
     check_formats,
     check_properties,
-    read_wishes,
+    requested_properties,
     statistics_columns_of,
 )
 from tests.support.shared_tables import reference_root
@@ -122,7 +122,7 @@ def test_one_property_in_two_cases_is_refused() -> None:
 
 
 def test_wishes_are_told_from_properties() -> None:
-    wishes = read_wishes(
+    wishes = requested_properties(
         check_properties(
             {
                 "delta.feature.deletionVectors": "supported",
@@ -133,7 +133,7 @@ def test_wishes_are_told_from_properties() -> None:
         )
     )
     assert wishes.configuration == {"team": "x"}
-    assert read_wishes({"delta.ignoreProtocolDefaults": "true"}).configuration == {}
+    assert requested_properties({"delta.ignoreProtocolDefaults": "true"}).configuration == {}
     assert wishes.features == ("deletionVectors",)
     assert (wishes.min_reader_version, wishes.min_writer_version) == (None, 4)
     assert (wishes.comments, wishes.description) == (True, "c")

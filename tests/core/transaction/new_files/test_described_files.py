@@ -16,10 +16,8 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, AddCDCFile, DeletionVectorDescriptor, DomainMetadata, Protocol, Remove
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.new_files.file_actions import adds, num_records, removes
-from explorer.core.transaction.new_files.file_facts import FileFacts
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.layout import FileLayout
-from explorer.core.transaction.new_files.parquet import compression_codec, count_rows, stored_fields
+from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering
+from explorer.core.transaction.new_files.layout import FileLayout, compression_codec, count_rows, stored_fields
 from explorer.core.transaction.new_files.row_constraints import RowRule, quoted_column, row_rules
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, vector
@@ -95,9 +93,9 @@ def test_rows_of_a_file_are_those_that_its_statistics_tell(stats: str | None, ro
 LAID = struct(field("Day", "date"), field("n", "long"), field("s", struct(field("x", "long"), field("y", "string"))))
 
 
-def facts(location: str, *day: str | None) -> FileFacts:
+def facts(location: str, *day: str | None) -> NewFileFacts:
     extremes = pa.record_batch({"n": [1, 9], "x": pa.array([None, None], pa.int64()), "y": ["a", "z"]})
-    return FileFacts(location, day, 321, 1_234, 40, (0, 40, 2), extremes)
+    return NewFileFacts(location, day, 321, 1_234, 40, (0, 40, 2), extremes)
 
 
 @pytest.mark.parametrize("mode", ["none", "name"])
@@ -255,7 +253,7 @@ def test_every_rule_for_rows_is_said_whole_and_in_order() -> None:
     )
     inner = "item1.`y` IS NOT NULL AND coalesce(forall(item1.`z`, item2 -> item2 IS NOT NULL), true)"
     items = f"coalesce(forall(item0, item1 -> item1 IS NOT NULL AND (item1 IS NULL OR ({inner}))), true)"
-    found = [msgspec.structs.replace(rule, kept=None) for rule in row_rules(before)]
+    found = [msgspec.structs.replace(rule, stored=None) for rule in row_rules(before)]
     assert [rule for rule in found if rule.name != "m"] == [
         RowRule("not-null", "`a``b`", "`a``b` IS NOT NULL"),
         RowRule("not-null", "t", "coalesce(forall(map_values(`t`), item0 -> item0 IS NOT NULL), true)"),

@@ -13,8 +13,8 @@ from explorer.core.errors import CorruptTable, InvalidIntent
 from explorer.core.protocol.actions import Protocol
 from explorer.core.transaction.guards.judge import protocol_guard
 from explorer.core.transaction.intents.records import SyncIdentity
+from explorer.core.transaction.new_files.file_facts import Touched
 from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
-from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
 from explorer.new_table import new_table
 from tests.support.logs import small_logs

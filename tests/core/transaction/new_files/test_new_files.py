@@ -22,7 +22,7 @@ from explorer.core.protocol.deletion_vectors import decode_bitmap, encode_vector
 from explorer.core.protocol.partition_values import format_partition_value, parse_partition_value
 from explorer.core.protocol.schema.data_types import StructType, parse_schema, parse_type
 from explorer.core.protocol.statistics.collect import indexed_fields
-from explorer.core.transaction.new_files.parquet import (
+from explorer.core.transaction.new_files.layout import (
     stored_fields,
 )
 

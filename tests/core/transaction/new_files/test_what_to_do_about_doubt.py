@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.core.protocol.schema.data_types import parse_schema
-from explorer.core.transaction.new_files.kept_texts import check_expression, generated_expression
+from explorer.core.transaction.new_files.row_constraints import check_expression, generated_expression
 
 SCHEMA = parse_schema(
     '{"type":"struct","fields":['

@@ -14,7 +14,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.data_types import ArrayType, MapType, PrimitiveType, StructField, StructType
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.add_columns import needs_values
-from explorer.core.transaction.proposals.operation_parameters import attribute_name, column_document, parameter_text
+from explorer.core.transaction.proposals.entry import attribute_name, column_document, parameter_text
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add
 from tests.support.logs.small_proposals import compact, proposal, protocol, snapshot
@@ -264,7 +264,7 @@ def test_dropped_columns_are_said_whole() -> None:
 @pytest.mark.parametrize(
     ("columns", "detail", "remedy"),
     [
-        (["s.x", "t.x"], "Nothing that holds a value would be left inside s, t.", "Drop the whole column instead."),
+        (["s.x", "t.x"], "Nothing that holds a value would be left inside s, t.", "Drop the outer column instead."),
         (["s", "t"], "Only the partition columns would be left.", "Keep at least one more column."),
         (["s"], "2 columns are left.", None),
     ],

@@ -14,7 +14,7 @@ from explorer.core.protocol.table_properties.registry import APPEND_ONLY, PROPER
 from explorer.core.protocol.table_properties.values import constraint_name, constraints
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.new_files.row_constraints import row_rules
-from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
+from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.versions.blame import blame
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import METADATA, add, metadata

@@ -7,7 +7,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, SetTransaction, encode_line
+from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, TransactionAction, encode_line
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.proposal import Proposal
 from tests.support.logs import small_logs
@@ -94,7 +94,7 @@ def test_a_domain_that_says_the_same_already_is_not_committed() -> None:
 @pytest.mark.conformance("TXN-003", "TXN-004")
 @pytest.mark.parametrize(("version", "status"), [(8, "pass"), (7, "fail"), (3, "fail")])
 def test_a_batch_that_was_written_is_not_written_again(version: int, status: str) -> None:
-    before = snapshot(SetTransaction(app_id="stream", version=7))
+    before = snapshot(TransactionAction(app_id="stream", version=7))
     made = proposal(before, "set-transaction", appId="stream", version=version)
     assert _status(before, made, "transaction-rises") == status
     assert made.transactions[0].last_updated is not None

@@ -11,7 +11,7 @@ from explorer.core.protocol.table_features import active_features
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.proposal import Proposal
-from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
+from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import protocol, snapshot
 from tests.support.logs.small_schemas import mapped_table

@@ -13,7 +13,7 @@ from explorer.core.log.log_path import LogFileKind
 from explorer.core.protocol.actions import DomainMetadata
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.drop_feature import LogMarks, drop_feature
+from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, remove
 from tests.support.logs.small_proposals import protocol, snapshot

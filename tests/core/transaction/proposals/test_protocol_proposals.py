@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from explorer.core.errors import InvalidIntent
-from explorer.core.protocol.actions import DomainMetadata, Protocol, SetTransaction
+from explorer.core.protocol.actions import DomainMetadata, Protocol, TransactionAction
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals import propose
@@ -265,7 +265,7 @@ def test_a_domain_of_the_system_is_refused_by_its_name(domain: str, kind: str) -
 
 @pytest.mark.parametrize(("before", "version"), [(None, -5), (7, 8), (7, 7), (7, 6)])
 def test_the_version_of_an_application_is_said_whole(before: int | None, version: int) -> None:
-    there = () if before is None else (SetTransaction(app_id="a", version=before),)
+    there = () if before is None else (TransactionAction(app_id="a", version=before),)
     rises = before is None or version > before
     evidence = {"appId": "a", "before": before, "after": version, "detail": f"The application is already at {before}."}
     remedy = f"Give a version above {before}, or do nothing: the application would skip this batch."
@@ -275,7 +275,7 @@ def test_the_version_of_an_application_is_said_whole(before: int | None, version
     assert proposal(snapshot(*there), "set-transaction", appId="a", version=version) == Proposal(
         operation="SET TRANSACTION",
         parameters={"appId": "a", "version": str(version)},
-        transactions=(SetTransaction(app_id="a", version=version, last_updated=1_700_000_000_000),),
+        transactions=(TransactionAction(app_id="a", version=version, last_updated=1_700_000_000_000),),
         read_applications=("a",),
         guards=(expected,),
         undo="A transaction version cannot be taken back; restoring an earlier version of the table does not lower it.",

@@ -15,8 +15,8 @@ from explorer.core.protocol.actions import Add, Protocol
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.rewriting.partition_files import partition_files
-from explorer.core.transaction.proposals.rewriting.recompute_statistics import (
+from explorer.core.transaction.proposals.rows.optimize_files import partition_files
+from explorer.core.transaction.proposals.rows.recompute_statistics import (
     Described,
     described_leaves,
     recompute_statistics,

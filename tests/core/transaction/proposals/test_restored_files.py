@@ -16,9 +16,9 @@ from explorer.core.protocol.actions import DeletionVectorDescriptor, DomainMetad
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.transaction.guards.restore import UndoneCommit
 from explorer.core.transaction.intents.records import Restore
+from explorer.core.transaction.new_files.file_actions import _of_checkpoint, vector_tombstones
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.transaction.proposals.restore import restore
-from explorer.core.transaction.proposals.vector_tombstones import _of_checkpoint, vector_tombstones
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import begun_late
 from tests.support.logs.small_logs import add, remove, vector

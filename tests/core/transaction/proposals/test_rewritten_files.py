@@ -13,12 +13,15 @@ import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, DomainMetadata, Protocol, Remove
 from explorer.core.transaction.intents.records import Optimize
-from explorer.core.transaction.new_files.arrangement import Arrangement
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.file_facts import Arrangement, Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
-from explorer.core.transaction.proposals.rewriting.optimize_files import Compaction, compaction, optimize_files
-from explorer.core.transaction.proposals.rewriting.purge_rows import files_to_purge, purge_rows
+from explorer.core.transaction.proposals.rows.optimize_files import (
+    Compaction,
+    compaction,
+    optimize_files,
+    size_metrics,
+)
+from explorer.core.transaction.proposals.rows.purge_rows import files_to_purge, purge_rows
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, metadata, vector
 from tests.support.logs.small_proposals import protocol
@@ -82,7 +85,7 @@ def test_small_files_of_a_partition_go_together_up_to_the_size_asked_for() -> No
         small("b", 40),
     ]
     found = chosen(version(*files), target_size=50)
-    assert found.gone == tuple(msgspec.structs.replace(each, data_change=False) for each in files[1:3])
+    assert found.files == tuple(msgspec.structs.replace(each, data_change=False) for each in files[1:3])
     assert found.rows == 200
     assert found.arrangement == Arrangement({"a": 0, "c": 0}, (), True, 1)
     exact = chosen(version(small("a", 10), small("b", 40), small("c", 10, "two"), small("d", 5, "two")), target_size=50)
@@ -123,7 +126,7 @@ def test_a_condition_chooses_partitions_and_fields_that_are_not_known_are_kept()
     before = version(*(small(f"{name}-{day}", 10, day) for name in "ab" for day in ("one", "two")))
     unknown: dict[tuple[str, str | None], Any] = {("a-two", None): {"house": 7}}
     found = compaction(Optimize(where="p = '2026-01-02'"), before, unknown)
-    assert [(each.path, each.unknown, each.data_change) for each in found.gone] == [
+    assert [(each.path, each.unknown, each.data_change) for each in found.files] == [
         ("a-two", {"house": 7}, False),
         ("b-two", {}, False),
     ]

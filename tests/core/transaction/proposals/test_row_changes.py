@@ -14,8 +14,8 @@ import pytest
 
 from explorer.core.transaction.intents.records import Delete, RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
-from explorer.core.transaction.proposals.rewriting.recompute_statistics import described_leaves, recompute_statistics
 from explorer.core.transaction.proposals.rows.delete_rows import delete_rows, touched_files
+from explorer.core.transaction.proposals.rows.recompute_statistics import described_leaves, recompute_statistics
 from explorer.core.versions.reads import reads_of_files
 from tests.support.logs import small_logs
 from tests.support.logs.small_proposals import circumstances

@@ -19,7 +19,7 @@ from explorer.core.log.writing.checkpoint import write_checkpoint
 from explorer.core.log.writing.writer_state import carry_actions
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Remove
 from explorer.core.protocol.deletion_vectors import z85_encode
-from explorer.core.transaction.proposals.vector_tombstones import vector_tombstones
+from explorer.core.transaction.new_files.file_actions import vector_tombstones
 from explorer.storage import open_store
 from tests.support.logs.small_logs import MASKED, METADATA, add, new_store, write
 from tests.support.shared_tables import reference_root

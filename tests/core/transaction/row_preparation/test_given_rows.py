@@ -17,7 +17,7 @@ from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import Proposal, RowCounts
-from explorer.core.transaction.row_preparation.found_files import OnVersion
+from explorer.core.transaction.row_preparation.matched_files import OnVersion
 from explorer.core.transaction.row_preparation.proposer import row_proposer
 from explorer.core.versions.reads import Reads
 from tests.support.logs import small_logs

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.core.transaction.row_preparation.skipped_files import SkippedFiles, skipped_files
+from explorer.core.transaction.row_preparation.matched_files import SkippedFiles, skipped_files
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, write_log
 from tests.support.logs.spark_tables import masking
 

@@ -8,9 +8,8 @@ from explorer.core.errors import IncompleteCheckpoint, TableNotFound, VersionGap
 from explorer.core.log.log_path import checkpoint_name, commit_name
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.versions.open_log import current
-from explorer.core.versions.open_log.current import CurrentLog
+from explorer.core.versions.open_log.current import CurrentLog, LogSource
 from explorer.core.versions.open_log.log_state import LogState
-from explorer.core.versions.open_log.source import LogSource
 from tests.core.versions.open_log.test_source import stored
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.small_logs import add, new_store, write

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from explorer.core.log.log_path import LogPath, compaction_name, parse_log_name
-from explorer.core.log.log_segment import Checkpoint, LogListing
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.versions.open_log.log_state import Due, LogState
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import listed
@@ -116,7 +116,7 @@ def test_of_two_checkpoints_of_a_version_the_one_that_is_used_is_unusable() -> N
     multi_part = parse_log_name(f"{3:020d}.checkpoint.{1:010d}.{1:010d}.parquet")
     assert multi_part is not None
     classic = listing(6, 3)
-    both = msgspec.structs.replace(classic, checkpoints=(Checkpoint(3, (multi_part,)), *classic.checkpoints))
+    both = msgspec.structs.replace(classic, checkpoints=(CompleteCheckpoint(3, (multi_part,)), *classic.checkpoints))
     without = LogState.of(both).doing_without(3, "cut off", both).listed_again(both)
     assert (list(without.unusable), without.listing.checkpoints) == ([3], ())
 
@@ -139,7 +139,7 @@ def test_a_part_is_completed_with_what_came_before() -> None:
 def test_a_log_that_begins_with_a_checkpoint_goes_on_apart() -> None:
     known = LogState.of(listing(6, 1, 3, whole=False))
     (_, checkpoint) = known.listing.checkpoints
-    assert isinstance(checkpoint, Checkpoint)
+    assert isinstance(checkpoint, CompleteCheckpoint)
     part = known.beginning_with(checkpoint)
     assert (list(part.listing.commits), part.listing.checkpoints) == ([4, 5], (checkpoint,))
     assert (part.is_complete, part.versions is known.versions) == (True, False)

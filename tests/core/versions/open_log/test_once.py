@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from explorer.core.versions.open_log.once import Once
+from explorer.core.versions.open_log.histories import Once
 
 WAIT = 10.0
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.logical_files import LogicalFiles
-from explorer.core.versions.open_log.read_versions import MOST_SNAPSHOTS, NewestState, ReadVersions
+from explorer.core.versions.open_log.log_state import MOST_SNAPSHOTS, NewestState, ReadVersions
 from explorer.core.versions.snapshot import Snapshot
 from tests.support.logs.small_logs import METADATA, PROTOCOL, new_store
 

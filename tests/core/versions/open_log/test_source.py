@@ -7,7 +7,7 @@ import pytest
 from explorer.core.errors import TableNotFound
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.log.log_path import commit_name
-from explorer.core.versions.open_log.source import LogSource
+from explorer.core.versions.open_log.current import LogSource
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, lines, new_store, write

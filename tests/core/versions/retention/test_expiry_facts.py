@@ -22,8 +22,8 @@ from explorer.core.versions.retention.expiry import (
     readable_spans,
     retention_terms,
 )
-from explorer.core.versions.retention.folder_scan import FolderScan
 from explorer.core.versions.retention.horizon import horizon
+from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_states import VersionRisks
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs

@@ -14,12 +14,15 @@ from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.deletion_vectors import z85_encode
 from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER
-from explorer.core.versions.retention.folder_scan import FILE_STATES, FolderScan
-from explorer.core.versions.retention.freed_files import Freed, freed_by_log, freed_by_scan
 from explorer.core.versions.retention.readable_until import (
+    FILE_STATES,
+    FolderScan,
+    Freed,
     ReadableUntil,
     TakenFiles,
     feed_readable_until,
+    freed_by_log,
+    freed_by_scan,
     recorded_by_log,
     recorded_by_scan,
     written,
@@ -197,7 +200,7 @@ def test_changes_last_as_long_as_the_files_that_hold_them(descends: bool) -> Non
         assert found.versions.tolist() == [0, 1, 2, 3, 4, 5, 7]
         ends = {version: min((int(until[row]) for row in rows), default=FOREVER) for version, rows in NEEDED.items()}
         assert found.until.tolist() == [*(ends | {4: 4_004}).values()]
-        assert found.gone.tolist() == [version == 4 or lost in rows for version, rows in NEEDED.items()]
+        assert found.lost.tolist() == [version == 4 or lost in rows for version, rows in NEEDED.items()]
 
 
 def test_changes_are_told_from_the_first_version_that_can_be_read() -> None:
@@ -207,7 +210,7 @@ def test_changes_are_told_from_the_first_version_that_can_be_read() -> None:
     found = feed_readable_until(history, np.full(count, 7), np.ones(count, bool), recorded)
     assert found.versions.tolist() == [2, 3, 4, 5, 7]
     assert found.until.tolist() == [7, 7, 4_004, FOREVER, 7]
-    assert found.gone.tolist() == [True, True, True, False, True]
+    assert found.lost.tolist() == [True, True, True, False, True]
 
 
 def record(version: int, timestamp: int = 9, stated: int | None = None, **more: Any) -> CommitRecord:

@@ -130,8 +130,8 @@ def test_what_is_gone_does_not_die_again(story: explorer.Table) -> None:
     found = explorer.open_table(folder_of(story)).horizon(NOW, folder=True)
     assert found.scan is not None
     assert found.scan.missing == {"a"}
-    assert found.versions.versions[found.versions.gone].tolist() == [0, 1]
-    assert found.feed.versions[found.feed.gone].tolist() == [0, 1, 2]
+    assert found.versions.versions[found.versions.lost].tolist() == [0, 1]
+    assert found.feed.versions[found.feed.lost].tolist() == [0, 1, 2]
     assert found.what_if(0).versions == ((2, 5),)
     dates = found.what_if(7 * DAY).dates.to_pylist()
     assert [row["lost_from"] for row in dates[:3]] == [None, None, NOW - timedelta(days=2)]
@@ -190,7 +190,7 @@ def test_what_recorded_vacuums_took_is_not_freed_again() -> None:
     table = explorer.open_table(reference_root() / "tables" / "vacuum")
     horizon = table.horizon(datetime.now(UTC))
     assert horizon.what_if(0).files == 0
-    assert horizon.versions.versions[horizon.versions.gone].tolist() == list(range(1, 12))
+    assert horizon.versions.versions[horizon.versions.lost].tolist() == list(range(1, 12))
 
 
 @pytest.mark.reference

@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import AddCDCFile, Protocol
-from explorer.core.versions.retention.known_missing import KnownMissing
+from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.storage import open_store
 from tests.support.comparison.audited_tables import DAY, NOW, ago, loaded, written
 from tests.support.logs import small_logs
@@ -79,7 +79,7 @@ def test_after_an_own_vacuum_the_changes_that_it_took_are_lost(tmp_path: Path) -
     table = explorer.open_table(tmp_path)
     table.commit(table.plan({"kind": "vacuum"}))
     found = table.horizon()
-    assert found.feed.gone.tolist() == [False, True]
+    assert found.feed.lost.tolist() == [False, True]
     assert found.what_if().files == 0
 
 

@@ -40,7 +40,7 @@ def test_a_file_of_a_version_that_cannot_be_read_ends_the_changes_of_no_other(lo
     found = feed_readable_until(history, until, np.array([path == lost for path in paths]), _never)
     assert found.versions.tolist() == [2, 3]
     assert found.until.tolist() == [FOREVER, 60]
-    assert found.gone.tolist() == [False, lost == "late"]
+    assert found.lost.tolist() == [False, lost == "late"]
 
 
 def test_where_only_some_old_versions_have_a_row_each_row_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
-"""Appending rows: new files, numbered rows, no file of the table touched.
+"""Appending rows: new files, numbered rows; also to a table made in the same commit, and with new columns.
 
-Protocol sections: Add File and Remove File, Identity Columns, Row Tracking. Invariants: generated values move the
-high-water mark in the same commit (IDENT-005) and never overflow (IDENT-006).
+Protocol sections: Add File and Remove File, Change Metadata, Identity Columns, Row Tracking. Invariants: generated
+values move the high-water mark in the same commit (IDENT-005) and never overflow (IDENT-006); a table made of rows has
+them in version 0; what the rows need is on top of the new metadata, and guards of both hold.
 """
 
 from __future__ import annotations
@@ -13,19 +14,24 @@ import msgspec
 import numpy as np
 
 from explorer.core.errors import InvalidIntent
+from explorer.core.log.table_state import TableState
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.counted import counted
+from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_STEP
+from explorer.core.protocol.times import from_milliseconds
 from explorer.core.transaction.commit_info import IDENTITY_TAG
-from explorer.core.transaction.new_files.identity_values import Numbering
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.new_files.file_actions import number_rows
+from explorer.core.transaction.new_files.file_facts import Numbering
+from explorer.core.transaction.proposal import GuardResult, Proposal, Writing
 from explorer.core.transaction.proposals.identity_columns import identity_rule
 from explorer.core.transaction.proposals.rows.delete_rows import appearing, records_changes
+from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Addition", "append_rows", "moved", "numberings"]
+__all__ = ["Addition", "append_rows", "empty_version", "moved", "numberings", "with_columns", "with_first_rows"]
 
 _LONG: Final = np.iinfo(np.int64)
 
@@ -47,12 +53,7 @@ class Addition(msgspec.Struct, frozen=True):
 
 
 def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Numbering, ...]:
-    """How the identity columns that rows lack are numbered.
-
-    Args:
-        schema: The table's schema.
-        given: Names of the columns that the rows bring.
-        count: How many rows there are.
+    """Return how the identity columns that rows lack are numbered.
 
     Raises:
         InvalidIntent: An identity column has no values left.
@@ -62,7 +63,7 @@ def numberings(schema: StructType, given: Sequence[str], count: int) -> tuple[Nu
 
 
 def moved(schema: StructType, marks: Mapping[str, int]) -> StructType:
-    """The schema with the high-water marks of some identity columns, by name."""
+    """Return the schema with the high-water marks of some identity columns, by name."""
     fields = (
         field
         if field.name not in marks
@@ -104,7 +105,7 @@ def _some(rows: int) -> GuardResult:
 
 
 def _numbering(field: StructField, count: int) -> Numbering:
-    """The next value of an identity column, and by how much each row goes on from there."""
+    """Return the next value of an identity column, and by how much each row goes on from there."""
     rule = identity_rule(field.name, field, "source")
     start, step, mark = rule.start, rule.step, rule.mark
     first = start
@@ -121,3 +122,58 @@ def _numbering(field: StructField, count: int) -> Numbering:
             column=field.name,
         )
     return numbering
+
+
+_SOME_ROWS = "rows-found"
+
+
+def empty_version(store: LogStore, creation: Proposal) -> Snapshot:
+    """Return a new table before its first version: its protocol and metadata, and no file."""
+    assert creation.protocol is not None, "a new table has a protocol"
+    assert creation.metadata is not None, "a new table has metadata"
+    domains = {domain.domain: domain for domain in creation.domains}
+    state = TableState(creation.protocol, creation.metadata, {}, domains)
+    made = from_milliseconds(creation.metadata.created_time or 0)
+    return Snapshot(store, -1, state, lambda: LogicalFiles(()), lambda: made)
+
+
+def with_first_rows(creation: Proposal, rows: Proposal) -> Proposal:
+    """Return a proposal that makes a table with rows.
+
+    Args:
+        rows: The rows, proposed for `empty_version`; there may be none.
+    """
+    writing = rows.writing
+    if writing is not None:
+        complete = writing.complete
+        writing = Writing(writing.write, lambda written: with_first_rows(creation, complete(written)))
+    guards = tuple(guard for guard in rows.guards if guard.name != _SOME_ROWS)
+    return msgspec.structs.replace(
+        creation,
+        operation="CREATE TABLE AS SELECT",
+        metadata=rows.metadata or creation.metadata,
+        adds=rows.adds,
+        domains=(*creation.domains, *rows.domains),
+        metrics=rows.metrics,
+        tags=rows.tags,
+        guards=(*creation.guards, *guards),
+        writing=writing,
+        estimate=rows.estimate,
+    )
+
+
+def with_columns(rows: Proposal, columns: Proposal) -> Proposal:
+    """Return a proposal that writes rows and adds columns."""
+    writing = rows.writing
+    if writing is not None:
+        complete = writing.complete
+        writing = Writing(writing.write, lambda written: with_columns(complete(written), columns))
+    return msgspec.structs.replace(
+        rows,
+        metadata=rows.metadata or columns.metadata,
+        protocol=rows.protocol or columns.protocol,
+        reads_files=rows.reads_files or columns.reads_files,
+        reads=Reads() if columns.reads_files else rows.reads,
+        guards=(*columns.guards, *rows.guards),
+        writing=writing,
+    )

@@ -2,7 +2,7 @@
 
 Protocol sections: Add File and Remove File, Deletion Vectors, Add CDC File, Row Tracking. Invariants: a file that loses
 rows is removed in the commit that adds what is left of it; a new vector holds all that the old one hid (DV-022);
-where the change feed is on, the changes are recorded, as adds and removes alone do not tell an update (CDF-001); the
+where the change feed is on, the changes are recorded, as adds and removes alone do not show an update (CDF-001); the
 ids of rows that stay the same rows go with them (ROWTRACK-003).
 """
 
@@ -16,12 +16,16 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_info import IDENTITY_TAG
 from explorer.core.transaction.intents.records import Merge, Update, merge_clauses
-from explorer.core.transaction.new_files.file_actions import remove_of
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import Touched
+from explorer.core.transaction.new_files.file_actions import number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, RowCounts, Written
 from explorer.core.transaction.proposals.rows.append_rows import moved
-from explorer.core.transaction.proposals.rows.delete_rows import NOTHING_APPEARS, hide_rows, kept_tags, records_changes
+from explorer.core.transaction.proposals.rows.delete_rows import (
+    NOTHING_APPEARS,
+    hide_rows,
+    records_changes,
+    row_id_tags,
+)
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
@@ -43,15 +47,8 @@ def change_rows(
     """Update or merge rows.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
-        touched: The files with rows that change or go.
-        counts: How many rows change.
         written: The files of the new rows and of the changes; where files are rewritten, of the rows that stay too.
-        circumstances: The present and fresh identifiers.
         masked: Old rows are masked; otherwise their files are rewritten.
-        guards: The table's rules, judged over the new rows.
-        reads: What of the table it depends on.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
@@ -70,12 +67,12 @@ def change_rows(
         change_files=written.changes,
         domains=mark,
         metrics={name: str(number) for name, number in metrics.of(intent).items()},
-        tags={**kept_tags(snapshot), **({IDENTITY_TAG: "true"} if numbered else {})},
+        tags={**row_id_tags(snapshot), **({IDENTITY_TAG: "true"} if numbered else {})},
         is_blind_append=False,
         reads_files=True,
         reads=reads,
         staged=staged,
-        guards=(*guards, *faults, _found(counts, touched)),
+        guards=(*guards, *faults, _matches_guard(counts, touched)),
         change_feed=_feed(counts) if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
@@ -94,7 +91,7 @@ class _Metrics(msgspec.Struct, frozen=True):
     def of(self, intent: Update | Merge) -> Mapping[str, int]:
         had = [file for file in self.touched if file.add.deletion_vector is not None]
         again = [file for file in self.masked if file.add.deletion_vector is not None]
-        gone = [*self.emptied, *self.rewritten]
+        removed = [*self.emptied, *self.rewritten]
         copied = sum(file.rows_left for file in self.rewritten)
         counts, added = self.counts, self.written.adds
         if isinstance(intent, Update):
@@ -102,7 +99,7 @@ class _Metrics(msgspec.Struct, frozen=True):
                 "numUpdatedRows": counts.updated,
                 "numCopiedRows": copied,
                 "numRemovedFiles": len(self.touched),
-                "numRemovedBytes": sum(file.add.size for file in gone),
+                "numRemovedBytes": sum(file.add.size for file in removed),
                 "numAddedFiles": len(added),
                 "numAddedBytes": sum(add.size for add in added),
                 "numAddedChangeFiles": len(self.written.changes),
@@ -123,8 +120,8 @@ class _Metrics(msgspec.Struct, frozen=True):
             "numTargetRowsNotMatchedBySourceDeleted": counts.deleted_alone,
             "numTargetFilesAdded": len(added),
             "numTargetBytesAdded": sum(add.size for add in added),
-            "numTargetFilesRemoved": len(gone),
-            "numTargetBytesRemoved": sum(file.add.size for file in gone),
+            "numTargetFilesRemoved": len(removed),
+            "numTargetBytesRemoved": sum(file.add.size for file in removed),
             "numTargetChangeFilesAdded": len(self.written.changes),
             "numTargetDeletionVectorsAdded": len(self.masked),
             "numTargetDeletionVectorsRemoved": len(had),
@@ -135,18 +132,21 @@ class _Metrics(msgspec.Struct, frozen=True):
 def _parameters(intent: Update | Merge) -> JsonObject:
     if isinstance(intent, Update):
         return {"predicate": _text([] if intent.where is None else [intent.where])}
-    told: dict[str, list[dict[str, str]]] = {"matched": [], "notMatched": [], "notMatchedBySource": []}
+    predicates: dict[str, list[dict[str, str]]] = {"matched": [], "notMatched": [], "notMatchedBySource": []}
     for clause in merge_clauses(intent):
-        said = {"actionType": clause.action}
-        told[clause.group].append(said if clause.when is None else {"predicate": clause.when, **said})
-    return {"predicate": _text([intent.on]), **{f"{group}Predicates": _text(said) for group, said in told.items()}}
+        document = {"actionType": clause.action}
+        predicates[clause.group].append(document if clause.when is None else {"predicate": clause.when, **document})
+    return {
+        "predicate": _text([intent.on]),
+        **{f"{group}Predicates": _text(document) for group, document in predicates.items()},
+    }
 
 
 def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
+def _matches_guard(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
     evidence: dict[str, object] = {"rows": counts.all, "files": len(touched)}
     if counts.all:
         parts = {
@@ -154,11 +154,11 @@ def _found(counts: RowCounts, touched: Sequence[Touched]) -> GuardResult:
             "deleted": counts.deleted + counts.deleted_alone,
             "inserted": counts.inserted,
         }
-        said = [f"{number:,} {what}" for what, number in parts.items() if number and what != "inserted"]
+        changed = [f"{number:,} {what}" for what, number in parts.items() if number and what != "inserted"]
         place = f" in {counted(len(touched), 'file')}" if touched else ""
-        told = [f"{' and '.join(said)}{place}"] if said else []
-        told += [f"{counts.inserted:,} inserted"] if counts.inserted else []
-        detail = f"Rows: {', '.join(told)}."
+        parts_in_words = [f"{' and '.join(changed)}{place}"] if changed else []
+        parts_in_words += [f"{counts.inserted:,} inserted"] if counts.inserted else []
+        detail = f"Rows: {', '.join(parts_in_words)}."
         return GuardResult("rows-found", "pass", evidence | {"detail": detail})
     detail = "No rows match. Nothing to commit."
     return GuardResult("rows-found", "fail", evidence | {"detail": detail}, "Check the conditions.")
@@ -170,5 +170,5 @@ def _feed(counts: RowCounts) -> str:
         "deleted": counts.deleted + counts.deleted_alone,
         "inserted": counts.inserted,
     }
-    told = [f"{what}: {number:,}" for what, number in parts.items() if number]
-    return f"Rows will appear as {'; '.join(told)}." if told else NOTHING_APPEARS
+    changes = [f"{what}: {number:,}" for what, number in parts.items() if number]
+    return f"Rows will appear as {'; '.join(changes)}." if changes else NOTHING_APPEARS

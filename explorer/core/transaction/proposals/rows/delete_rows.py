@@ -1,4 +1,4 @@
-"""Deleting rows: whole files are removed; a vector hides rows of other files, or these files are rewritten.
+"""Deleting rows: emptied files are removed; a vector hides rows of other files, or these files are rewritten.
 
 Protocol sections: Deletion Vectors (Writer Requirements), Add CDC File, Row Tracking. Invariants: a new vector holds
 all that the old one hid (DV-022); a file whose rows are all hidden is removed instead; a rewritten file removes the
@@ -25,10 +25,9 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
 from explorer.core.transaction.intents.records import Delete
-from explorer.core.transaction.new_files.file_actions import adds, num_records, remove_of
-from explorer.core.transaction.new_files.parquet import count_rows
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.new_files.file_actions import adds, num_records, number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import RowIndexes, Touched
+from explorer.core.transaction.new_files.layout import count_rows
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, StagedFile, Written
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
@@ -39,8 +38,8 @@ __all__ = [
     "delete_rows",
     "hide_rows",
     "hides_rows",
-    "kept_tags",
     "records_changes",
+    "row_id_tags",
     "touched_files",
 ]
 
@@ -48,14 +47,14 @@ NOTHING_APPEARS: Final = "No row will appear in the change data feed."
 
 
 def hides_rows(snapshot: Snapshot) -> bool:
-    """True if rows may be hidden by new deletion vectors (DV-003)."""
+    """Return True if rows may be hidden by new deletion vectors (DV-003)."""
     protocol = snapshot.protocol
     supported = "deletionVectors" in (protocol.reader_features or ())
     return supported and DELETION_VECTORS.of(snapshot.metadata.configuration)
 
 
 def records_changes(snapshot: Snapshot) -> bool:
-    """True if what a rewrite deletes must be recorded."""
+    """Return True if what a rewrite deletes must be recorded."""
     supported = "changeDataFeed" in supported_features(snapshot.protocol)
     return supported and CHANGE_DATA_FEED.of(snapshot.metadata.configuration)
 
@@ -69,17 +68,17 @@ def touched_files(
     """Gather what is known of the files with rows to delete; the rows of a file without a count are counted.
 
     Args:
-        store: The table's store.
-        snapshot: The version.
         matched: Row indexes by decoded path.
         unknown: Fields of the live files that this program does not know; see
             `explorer.core.transaction.new_files.file_actions.adds`.
     """
     files = snapshot.logical_files
     places = [place for place, path in enumerate(files.column("path").to_pylist()) if path in matched]
-    found = files.take(int64s(places))
+    matching = files.take(int64s(places))
     touched = []
-    for path, add in zip(found.column("path").to_pylist(), adds(found, data_change=True, unknown=unknown), strict=True):
+    for path, add in zip(
+        matching.column("path").to_pylist(), adds(matching, data_change=True, unknown=unknown), strict=True
+    ):
         rows = num_records(add)
         hidden = np.empty(0, np.uint64) if add.deletion_vector is None else read_rows(store, add.deletion_vector)
         touched.append(Touched(add, count_rows(store, path) if rows is None else rows, hidden, matched[path]))
@@ -99,15 +98,9 @@ def delete_rows(
     """Delete rows.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
-        touched: The files with rows to delete.
         rewrite: What replaces the files that keep some rows; None gives each of them a vector. If it records what was
             deleted, it does so for files that keep no row too: the feed of a commit is read from its change files
             alone (CDF-005).
-        circumstances: The present and fresh identifiers.
-        reads: What of the table it depends on.
-        guards: Doubts about the rows that were found.
     """
     emptied = [file for file in touched if file.is_emptied]
     partial = [file for file in touched if not file.is_emptied]
@@ -126,25 +119,25 @@ def delete_rows(
         change_files=written.changes,
         domains=mark,
         metrics=_metrics(touched, emptied, masked, written, deleted),
-        tags=kept_tags(snapshot),
+        tags=row_id_tags(snapshot),
         is_blind_append=False,
         reads_files=True,
         reads=reads,
         staged=staged,
-        guards=(*guards, *faults, _found(deleted, removes)),
+        guards=(*guards, *faults, _matches_guard(deleted, removes)),
         change_feed=appearing(deleted, "deleted") if records_changes(snapshot) else None,
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
 
 
-def kept_tags(snapshot: Snapshot) -> dict[str, str]:
-    """What the commit says about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
+def row_id_tags(snapshot: Snapshot) -> dict[str, str]:
+    """Return the tags about row ids (ROWTRACK-009): without enabled tracking a rewrite gives rows new ones."""
     tracking = snapshot.row_tracking
     return {ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {}
 
 
 def hide_rows(files: Sequence[Touched], circumstances: Circumstances) -> tuple[tuple[Add, ...], tuple[StagedFile, ...]]:
-    """The files again, each with a vector that hides what was hidden before and what is deleted now."""
+    """Return the files again, each with a vector that hides what was hidden before and what is deleted now."""
     if not files:
         return (), ()
     identity = uuid.UUID(circumstances.new_id())
@@ -159,11 +152,7 @@ def hide_rows(files: Sequence[Touched], circumstances: Circumstances) -> tuple[t
 
 
 def _metrics(
-    touched: Sequence[Touched],
-    emptied: Sequence[Touched],
-    masked: Sequence[Touched],
-    written: Written,
-    deleted: int,
+    touched: Sequence[Touched], emptied: Sequence[Touched], masked: Sequence[Touched], written: Written, deleted: int
 ) -> dict[str, str]:
     rewritten = [file for file in touched if file not in emptied and file not in masked]
     had_vector = [file for file in touched if file.add.deletion_vector is not None]
@@ -187,7 +176,7 @@ def appearing(rows: int, what: str) -> str:
     return f"{counted(rows, 'row')} will appear as {what}." if rows else NOTHING_APPEARS
 
 
-def _found(deleted: int, removes: Sequence[Remove]) -> GuardResult:
+def _matches_guard(deleted: int, removes: Sequence[Remove]) -> GuardResult:
     evidence: dict[str, object] = {"rows": deleted, "files": len(removes)}
     if deleted:
         detail = f"{counted(deleted, 'row')} in {counted(len(removes), 'file')}."

@@ -1,8 +1,8 @@
-"""Statistics recomputed: files are added again with what their live rows say; no file and no row changes.
+"""Statistics recomputed: files are added again with the statistics of their live rows; no file and no row changes.
 
 Protocol sections: Per-file Statistics, Add File and Remove File. Invariants: an action keeps all else that the file's
-last add said; the number of records is that of the physical rows; statistics of columns that were not asked for stay;
-nothing is data change.
+last add recorded; the number of records is that of the physical rows; statistics of columns that were not requested
+stay; nothing is data change.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
-from explorer.core.protocol.schema.edit import column_path
-from explorer.core.protocol.schema.named_columns import choices
+from explorer.core.protocol.schema.edit import choices, column_path
 from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.statistics.collect import known_statistics, statistics_text, written_statistics
 from explorer.core.transaction.intents.records import RecomputeStatistics
 from explorer.core.transaction.new_files.file_facts import LiveFacts
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.rows.delete_rows import kept_tags
+from explorer.core.transaction.proposals.rows.delete_rows import row_id_tags
 from explorer.core.versions.reads import reads_of_files
 from explorer.core.versions.snapshot import Snapshot
 
@@ -49,8 +48,6 @@ def described_leaves(
     """Choose the leaves to describe.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
         indexed: The leaves that the table's properties ask statistics for, by physical path.
 
     Raises:
@@ -67,15 +64,15 @@ def described_leaves(
     chosen: dict[Path, Described] = {}
     for name in intent.columns:
         path = _folded(column_path(name, "columns"))
-        found = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
-        if not found:
+        matches = [leaf for leaf in leaves if _folded(leaf.path[: len(path)]) == path]
+        if not matches:
             raise InvalidIntent(
                 f"The column {name} does not exist or has no statistics in the log.",
                 field="columns",
                 column=name,
                 allowed=choices(format_column(leaf.path) for leaf in leaves),
             )
-        chosen |= {leaf.path: leaf for leaf in found}
+        chosen |= {leaf.path: leaf for leaf in matches}
     return tuple(chosen.values())
 
 
@@ -89,15 +86,12 @@ def recompute_statistics(
     """Add files again with the statistics of their live rows.
 
     Args:
-        intent: What was asked for.
-        snapshot: The newest version.
         files: The files by decoded path, as adds that change no data; see `partition_files`.
-        leaves: The leaves to describe.
         facts: What is known of the live rows of each file, by decoded path; a file without live rows has none.
     """
     changed = []
     for path, add in files.items():
-        stats = _stats(add, leaves, facts.get(path), whole=not intent.columns)
+        stats = _stats(add, leaves, facts.get(path), all_columns=not intent.columns)
         if stats is not None:
             changed.append(msgspec.structs.replace(add, stats=stats))
     return Proposal(
@@ -105,19 +99,19 @@ def recompute_statistics(
         parameters={"predicate": msgspec.json.encode([] if intent.where is None else [intent.where]).decode()},
         adds=tuple(changed),
         metrics={"numFiles": str(len(changed))},
-        tags=kept_tags(snapshot),
+        tags=row_id_tags(snapshot),
         is_blind_append=False,
         isolation="SnapshotIsolation",
         reads_files=True,
         reads=reads_of_files(files.values()),
-        guards=(_found(len(files), len(changed)),),
+        guards=(_difference_guard(len(files), len(changed)),),
         change_feed="Nothing appears in it: no row changes.",
         undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",
     )
 
 
-def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, whole: bool) -> str | None:
-    """The new statistics of a file; None if they say what the file's statistics say already."""
+def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, all_columns: bool) -> str | None:
+    """Return the new statistics of a file; None if they say what the file's statistics say already."""
     known = known_statistics(add.stats)
     masked = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
     rows = masked + (0 if facts is None else facts.rows)
@@ -125,9 +119,9 @@ def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, wh
     values = [pa.nulls(0)] * len(leaves) if facts is None else facts.extremes.columns
     nulls = [0] * len(leaves) if facts is None else facts.nulls
     made: _Tree = known_statistics(statistics_text(rows, indexed, values, nulls))
-    if whole:
-        kept = {name: value for name, value in known.items() if name not in made}
-        new = {**kept, **made}
+    if all_columns:
+        others = {name: value for name, value in known.items() if name not in made}
+        new = {**others, **made}
     else:
         new = {**known, "numRecords": rows}
         for tree in _TREES:
@@ -137,12 +131,12 @@ def _stats(add: Add, leaves: Sequence[Described], facts: LiveFacts | None, *, wh
 
 
 def _same(new: Mapping[str, object], known: Mapping[str, object]) -> bool:
-    """Whether two statistics say the same; bounds are tight where nothing is said of them."""
+    """Return whether two statistics are equal; bounds are tight where ``tightBounds`` is missing."""
     return {"tightBounds": True, **new} == {"tightBounds": True, **known}
 
 
 def _grafted(known: object, made: _Tree, paths: Sequence[Path]) -> _Tree:
-    """A tree of values with those at some paths replaced, or taken away where there are none."""
+    """Return a tree of values with those at some paths replaced, or taken away where there are none."""
     grafted: _Tree = deepcopy(known) if isinstance(known, dict) else {}
     for path in paths:
         _placed(grafted, path, _value_at(made, path))
@@ -173,13 +167,13 @@ def _folded(path: Path) -> Path:
     return tuple(part.lower() for part in path)
 
 
-def _found(looked: int, changed: int) -> GuardResult:
-    evidence: dict[str, object] = {"files": looked, "changed": changed}
+def _difference_guard(files: int, changed: int) -> GuardResult:
+    evidence: dict[str, object] = {"files": files, "changed": changed}
     if changed:
         detail = (
-            f"The statistics of {changed:,} of {counted(looked, 'file')} say something else than their rows, or less."
+            f"The statistics of {changed:,} of {counted(files, 'file')} say something else than their rows, or less."
         )
         return GuardResult("statistics-differ", "pass", evidence | {"detail": detail})
-    which = "the one file" if looked == 1 else f"all {looked:,} files"
+    which = "the one file" if files == 1 else f"all {files:,} files"
     detail = f"The statistics of {which} say what the rows say, so there is nothing to commit."
     return GuardResult("statistics-differ", "fail", evidence | {"detail": detail})

@@ -1,8 +1,9 @@
-"""CHECK constraints: conditions that every row must satisfy.
+"""CHECK constraints and NOT NULL: conditions that every row must satisfy.
 
-Protocol section: CHECK Constraints. Invariants: a constraint is added only when every row satisfies it, null counting
-as broken (CONSTR-008), and together with the protocol that demands it of all writers (CONSTR-010); names differ in
-more than case (CONSTR-011); an expression names columns that exist (CONSTR-009).
+Protocol sections: CHECK Constraints, Schema Serialization Format (nullable), Column Invariants. Invariants: a condition
+is added only when every row satisfies it, null counting as broken (CONSTR-008, SCHEMA-006, CONSTR-014), and together
+with the protocol that demands it of all writers (CONSTR-010); names of constraints differ in more than case
+(CONSTR-011); an expression names columns that exist (CONSTR-009).
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.protocol.schema.named_columns import choices, first_names, similar_names
+from explorer.core.protocol.schema.edit import (
+    Column,
+    choices,
+    find_column,
+    first_names,
+    replace_field,
+    similar_names,
+    struct_field,
+    with_schema,
+)
 from explorer.core.protocol.sql.stored_expressions import (
     check_stored_expression,
     expression_columns,
@@ -23,13 +33,13 @@ from explorer.core.protocol.sql.stored_expressions import (
     unknown_columns,
 )
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraint_name
-from explorer.core.transaction.intents.records import AddConstraint, DropConstraint
-from explorer.core.transaction.new_files.kept_texts import StoredExpression, check_expression
+from explorer.core.transaction.intents.records import AddConstraint, DropConstraint, DropNotNull, SetNotNull
+from explorer.core.transaction.new_files.row_constraints import StoredExpression, check_expression, quoted_column
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
-from explorer.core.transaction.proposals.entry import proposes_alone
+from explorer.core.transaction.proposals.entry import change_parameters, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "add_constraint", "drop_constraint"]
+__all__ = ["PROPOSALS", "add_constraint", "drop_constraint", "drop_not_null", "set_not_null"]
 
 _LONGEST: Final = 255
 _UNSEEN: Final = (
@@ -94,16 +104,16 @@ def drop_constraint(intent: DropConstraint, snapshot: Snapshot) -> Proposal:
 
 
 def _key_of(wanted: str, configuration: Mapping[str, str]) -> str:
-    """The key of the constraint that a name means: its own name, else one that differs in case or by the prefix."""
+    """Return the key of the constraint of a name: the same name, else one that differs in case or by the prefix."""
     names = {key: name for key in configuration if (name := constraint_name(key)) is not None}
     same = [key for key, name in names.items() if name == wanted]
-    found = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
-    if len(found) == 1:
-        return found[0]
+    keys = same or [key for key in names if key[len(CONSTRAINT_PREFIX) :].lower() == wanted.lower()]
+    if len(keys) == 1:
+        return keys[0]
     known = list(names.values())
-    near = [names[key] for key in found] or similar_names(wanted.lower(), known, 1)
+    near = [names[key] for key in keys] or similar_names(wanted.lower(), known, 1)
     several = (
-        f"Several constraints differ from {wanted!r} in case alone" if found else f"There is no constraint {wanted!r}"
+        f"Several constraints differ from {wanted!r} in case alone" if keys else f"There is no constraint {wanted!r}"
     )
     raise InvalidIntent(
         f"{several}. Constraints: {first_names(known) or 'none'}.",
@@ -162,8 +172,74 @@ def _expression_guard(rule: StoredExpression, columns: list[str], clock: tuple[s
     return GuardResult("expression", "warn", evidence | {"detail": detail}, remedy)
 
 
+_GUARD = "existing-rows"
+
+
+def set_not_null(intent: SetNotNull, snapshot: Snapshot) -> Proposal:
+    """Refuse nulls in a column from now on.
+
+    Raises:
+        InvalidIntent: There is no such column, it is inside an array or a map, or it already refuses nulls.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    _check_in_structs(snapshot, column)
+    if not field.nullable:
+        raise InvalidIntent(f"{column.name} already refuses nulls.", field="column")
+    after = msgspec.structs.replace(field, nullable=False)
+    protocol = with_features(snapshot.protocol, ["invariants"])
+    empty = snapshot.num_files == 0
+    check = RowCheck(
+        guard=_GUARD,
+        name=f"{column.name} is not null",
+        expression=f"{quoted_column(column.path)} IS NOT NULL",
+        remedy=f"Give the rows without {column.name} a value, or delete them, and plan again.",
+    )
+    nothing = GuardResult(_GUARD, "pass", {"files": 0, "detail": "The table has no rows."})
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters=change_parameters(column, after),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
+        protocol=None if protocol is snapshot.protocol else protocol,
+        is_blind_append=False,
+        reads_files=True,
+        row_checks=() if empty else (check,),
+        guards=(nothing,) if empty else (),
+        undo=f"Allow nulls in {column.name} again (drop-not-null).",
+    )
+
+
+def drop_not_null(intent: DropNotNull, snapshot: Snapshot) -> Proposal:
+    """Allow nulls in a column.
+
+    Raises:
+        InvalidIntent: There is no such column, or it already allows nulls.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    if field.nullable:
+        raise InvalidIntent(f"{column.name} already allows nulls.", field="column")
+    after = msgspec.structs.replace(field, nullable=True)
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters=change_parameters(column, after),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
+        undo=f"Refuse nulls in {column.name} again (set-not-null), while no row holds one.",
+    )
+
+
+def _check_in_structs(snapshot: Snapshot, column: Column) -> None:
+    for depth in range(1, len(column.path)):
+        if find_column(snapshot.schema, column.path[:depth]).field is None:
+            raise InvalidIntent(
+                f"{column.name} is inside an array or a map, where no writer enforces NOT NULL. Use a CHECK "
+                "constraint: forall(column, x -> x IS NOT NULL).",
+                field="column",
+            )
+
+
 PROPOSALS: Final = (
     proposes_alone(AddConstraint, add_constraint),
     proposes_alone(DropConstraint, drop_constraint),
+    proposes_alone(SetNotNull, set_not_null),
+    proposes_alone(DropNotNull, drop_not_null),
 )
 """What the intents of this module propose."""

@@ -15,11 +15,10 @@ import numpy as np
 from explorer.core.protocol.actions import Add, Remove
 from explorer.core.protocol.counted import counted
 from explorer.core.transaction.commit_info import ROWS_KEPT_TAG
-from explorer.core.transaction.new_files.file_actions import remove_of
-from explorer.core.transaction.new_files.row_ids import number_rows
-from explorer.core.transaction.new_files.touched import RowIndexes, Touched
+from explorer.core.transaction.new_files.file_actions import number_rows, remove_of
+from explorer.core.transaction.new_files.file_facts import RowIndexes, Touched
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal, Written
-from explorer.core.transaction.proposals.rewriting.file_sizes import size_metrics
+from explorer.core.transaction.proposals.rows.optimize_files import size_metrics
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["files_to_purge", "purge_rows"]
@@ -28,12 +27,10 @@ __all__ = ["files_to_purge", "purge_rows"]
 def files_to_purge(
     snapshot: Snapshot, masking: Collection[str] | None, dropped: Collection[str]
 ) -> dict[str, RowIndexes]:
-    """The live files to rewrite, by decoded path, with no row more to hide.
+    """Return the live files to rewrite, by decoded path, with no row more to hide.
 
     Args:
-        snapshot: The newest version.
         masking: Files with a deletion vector, only if they are among these paths; None for all of them.
-        dropped: Files that hold a column that the table has dropped.
     """
     files = snapshot.logical_files
     pairs = zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True)
@@ -54,16 +51,7 @@ def purge_rows(
     with_dropped: int = 0,
     guards: tuple[GuardResult, ...] = (),
 ) -> Proposal:
-    """Rewrite files without the rows that they mask, and without columns that the table has dropped.
-
-    Args:
-        snapshot: The newest version.
-        touched: The files.
-        rewrite: What replaces those that keep a row.
-        circumstances: The present and fresh identifiers.
-        with_dropped: How many of the files hold a dropped column.
-        guards: Doubts about what was found.
-    """
+    """Rewrite files without the rows that they mask, and without columns that the table has dropped."""
     made = (msgspec.structs.replace(add, data_change=False) for add in rewrite.adds)
     fresh, mark, faults = number_rows(made, snapshot.row_tracking, snapshot.version + 1)
     removes = tuple(_remove(file.add, circumstances.now) for file in touched)
@@ -79,7 +67,7 @@ def purge_rows(
         tags={ROWS_KEPT_TAG: str(tracking.enabled).lower()} if tracking.supported else {},
         is_blind_append=False,
         isolation="SnapshotIsolation",
-        guards=(*faults, *guards, _found(hidden, removes, with_dropped)),
+        guards=(*faults, *guards, _matches_guard(hidden, removes, with_dropped)),
         change_feed="Nothing appears in it: the rows that readers see stay the same.",
         undo=f"Restore version {snapshot.version}, as long as its files are not vacuumed.",
     )
@@ -90,7 +78,7 @@ def _remove(add: Add, now: int) -> Remove:
 
 
 def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
-    """The metrics of the reference; the sizes are of the new files."""
+    """Return the metrics of the reference; the sizes are of the new files."""
     numbers: dict[str, int] = {
         "numRemovedFiles": len(touched),
         "numRemovedBytes": sum(file.add.size for file in touched),
@@ -102,7 +90,7 @@ def _metrics(touched: Sequence[Touched], adds: Sequence[Add]) -> dict[str, str]:
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _found(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
+def _matches_guard(hidden: int, removes: Sequence[Remove], with_dropped: int) -> GuardResult:
     evidence: dict[str, object] = {"rows": hidden, "files": len(removes), "filesWithDroppedColumns": with_dropped}
     if removes:
         hold = counted(with_dropped, "file holds", "files hold")

@@ -1,9 +1,10 @@
-"""Dropping a feature from the protocol: what must be done first, what goes with it, what protects the history.
+"""Features of the protocol: raising it by versions or by a feature, and dropping a feature.
 
-Protocol section: Table Features; checkpoint protection is proposed beside it. Invariants: a feature goes only when
-nothing in the version uses it (FEAT-006); earlier versions that use a feature which binds readers stay behind a
-checkpoint that no longer needs it, and are protected from a clean-up by clients that would not understand them
-(CKPTPROT-001).
+Protocol sections: Protocol Evolution, Table Features; checkpoint protection is a proposed section. Invariants: versions
+and features only rise (PROTO-006), but for features that are dropped by name; a feature comes with what it needs
+(FEAT-009), and goes only when nothing in the version uses it (FEAT-006); earlier versions that use a feature which
+binds readers stay behind a checkpoint that no longer needs it, and are protected from a cleanup by clients that would
+not understand them (CKPTPROT-001).
 """
 
 from __future__ import annotations
@@ -24,15 +25,22 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import FEATURES, supported_features
-from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTION, FEATURE_PREFIX
+from explorer.core.protocol.table_properties.registry import (
+    CHECKPOINT_PROTECTION,
+    FEATURE_PREFIX,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+)
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents.property_settings import feature_name
-from explorer.core.transaction.intents.records import DropFeature
+from explorer.core.transaction.intents.records import DropFeature, EnableFeature, SetProperties, UpgradeProtocol
 from explorer.core.transaction.new_files.file_actions import adds
-from explorer.core.transaction.proposal import GuardResult, Proposal
+from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal
+from explorer.core.transaction.proposals.entry import proposes
+from explorer.core.transaction.proposals.table_properties import set_properties
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["DROPPABLE", "LogMarks", "drop_feature"]
+__all__ = ["DROPPABLE", "PROPOSALS", "LogMarks", "drop_feature", "enable_feature", "upgrade_protocol"]
 
 _MOST_DIGITS: Final = 20
 
@@ -59,19 +67,14 @@ class LogMarks(msgspec.Struct, frozen=True):
 def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Proposal:
     """Take a feature out of the protocol.
 
-    Args:
-        intent: The feature.
-        snapshot: The version to change.
-        log: What the log holds.
-
     Raises:
         InvalidIntent: The table does not have the feature, or it cannot be dropped.
     """
     name = _present(intent.feature, snapshot)
     version = snapshot.version + 1
     protocol = without_feature(snapshot.protocol, name)
-    gone = {known.key for known in FEATURES[name].keeps}
-    configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in gone}
+    keys = {known.key for known in FEATURES[name].keeps}
+    configuration = {key: value for key, value in snapshot.metadata.configuration.items() if key not in keys}
     protected = FEATURES[name].reader
     if protected:
         protocol = with_features(protocol, ["checkpointProtection"])
@@ -86,21 +89,21 @@ def drop_feature(intent: DropFeature, snapshot: Snapshot, log: LogMarks) -> Prop
         reads_files=_DROPS[name].reads_files,
         guards=tuple(_guards(name, snapshot, log, protected=protected)),
         time_travel=_time_travel(name, version, protected=protected),
-        undo=_undo(name, snapshot.metadata.configuration.keys() & gone, protected=protected),
+        undo=_undo(name, snapshot.metadata.configuration.keys() & keys, protected=protected),
     )
     return _without_row_ids(proposal, snapshot, log) if name == "rowTracking" else proposal
 
 
 def _undo(name: str, lost: Collection[str], *, protected: bool) -> str:
-    """How the feature comes back, without what switches it on: it had to be off to be dropped."""
+    """Return how the feature comes back, without what switches it on: it had to be off to be dropped."""
     text = f"Add the feature again: set {FEATURE_PREFIX}{name} to 'supported'."
     if lost:
         text = f"{text} {', '.join(sorted(lost))} {'does' if len(lost) == 1 else 'do'} not come back."
     return f"{text} {CHECKPOINT_PROTECTION} keeps its new value." if protected else text
 
 
-def _present(asked: str, snapshot: Snapshot) -> str:
-    name = feature_name(asked, "feature")
+def _present(requested: str, snapshot: Snapshot) -> str:
+    name = feature_name(requested, "feature")
     have = supported_features(snapshot.protocol)
     if name not in have:
         raise InvalidIntent(
@@ -142,11 +145,11 @@ def _guards(name: str, snapshot: Snapshot, log: LogMarks, *, protected: bool) ->
     if protected:
         yield _barrier(name, snapshot, log)
     if name == "checkpointProtection":
-        yield _history_gone(snapshot, log)
+        yield _history_is_deleted(snapshot, log)
 
 
 def _dropping(others: Sequence[str]) -> str:
-    """How to be rid of features that need another one."""
+    """Return how to be rid of features that need another one."""
     stay = [other for other in others if other not in _DROPS]
     if stay:
         return f"{', '.join(stay)} cannot be dropped, so this feature stays too."
@@ -174,7 +177,7 @@ def _switched_off(name: str, snapshot: Snapshot) -> GuardResult:
 
 
 def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """A reader without the feature must find a checkpoint that it can read and that holds everything it needs."""
+    """Check that a client without the feature has a checkpoint to begin at that needs no feature it lacks."""
     evidence: dict[str, object] = {"feature": name, "newestCheckpoint": log.checkpoint, "version": snapshot.version}
     faults = []
     if log.checkpoint != snapshot.version:
@@ -190,12 +193,12 @@ def _barrier(name: str, snapshot: Snapshot, log: LogMarks) -> GuardResult:
     return _guard("history-barrier", evidence, faults, passed, "Run the intent checkpoint, then this one again.")
 
 
-def _history_gone(snapshot: Snapshot, log: LogMarks) -> GuardResult:
-    """Protected versions must be gone; where none is named, as after a restore, all before the newest checkpoint."""
+def _history_is_deleted(snapshot: Snapshot, log: LogMarks) -> GuardResult:
+    """Check that protected versions are deleted: if none is named, as after a restore, all before the checkpoint."""
     key = CHECKPOINT_PROTECTION.key
     text = snapshot.metadata.configuration.get(key, "")
-    whole = snapshot.version if log.checkpoint is None else log.checkpoint
-    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else whole
+    newest_checkpoint = snapshot.version if log.checkpoint is None else log.checkpoint
+    before = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else newest_checkpoint
     evidence: dict[str, object] = {key: text, "firstCommit": log.first_commit}
     faults = []
     if log.first_commit < before:
@@ -212,7 +215,7 @@ def _guard(name: str, evidence: dict[str, object], faults: list[str], passed: st
 
 
 def _without_row_ids(proposal: Proposal, snapshot: Snapshot, log: LogMarks) -> Proposal:
-    """Files lose their ids together with the mark: row tracking enabled later would give the same ids to other rows."""
+    """Take the ids from files together with the mark: row tracking enabled later would give them to other rows."""
     files = snapshot.logical_files
     bare = (
         msgspec.structs.replace(add, base_row_id=None, default_row_commit_version=None)
@@ -234,23 +237,20 @@ def _constraints(snapshot: Snapshot) -> tuple[list[str], str]:
 
 def _vectors(snapshot: Snapshot) -> tuple[list[str], str]:
     masked = snapshot.deletion_vectors().num_rows
-    found = [counted(masked, "file has deletion vectors", "files have deletion vectors")] if masked else []
-    return found, "Purge the masked rows first, which rewrites these files."
+    traces = [counted(masked, "file has deletion vectors", "files have deletion vectors")] if masked else []
+    return traces, "Purge the masked rows first, which rewrites these files."
 
 
 def _mapping(snapshot: Snapshot) -> tuple[list[str], str]:
     mode = snapshot.column_mapping_mode
-    found = [] if mode == "none" else [f"columns are mapped by {mode}"]
-    return found, "Run set-column-mapping with mode none first; it rewrites the files."
+    traces = [] if mode == "none" else [f"columns are mapped by {mode}"]
+    return traces, "Run set-column-mapping with mode none first; it rewrites the files."
 
 
 def _type_changes(snapshot: Snapshot) -> tuple[list[str], str]:
     changed = [format_column(path) for path, field in walk(snapshot.schema) if TYPE_CHANGES in field.metadata]
-    found = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
-    return (
-        found,
-        "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.",
-    )
+    traces = [f"the type of {name} was widened, and files may hold the narrow one" for name in changed]
+    return (traces, "Rewrite the files and drop the feature in Spark: only a rewrite removes every narrow value.")
 
 
 def _domains(snapshot: Snapshot) -> tuple[list[str], str]:
@@ -291,3 +291,38 @@ _DROPS: Final[dict[str, _Drop]] = {
 
 DROPPABLE: Final = frozenset(_DROPS)
 """The features for which there is a procedure that shows that a table no longer uses them."""
+
+
+def upgrade_protocol(intent: UpgradeProtocol, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Raise the protocol's versions.
+
+    Raises:
+        InvalidIntent: There are no such versions.
+    """
+    wanted = {
+        MIN_READER_VERSION.key: str(intent.min_reader_version),
+        MIN_WRITER_VERSION.key: str(intent.min_writer_version),
+    }
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances)
+
+
+def enable_feature(intent: EnableFeature, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
+    """Add a feature, and set the property that switches it on where there is one that does not do so already.
+
+    Raises:
+        InvalidIntent: There is no such feature, or it cannot be added to a table that exists.
+    """
+    name = feature_name(intent.feature, "feature")
+    feature = FEATURES[name]
+    if feature.why_fixed is not None:
+        raise InvalidIntent(f"The feature {name} cannot be added: {feature.why_fixed}.", field="feature")
+    wanted = {f"{FEATURE_PREFIX}{name}": "supported"}
+    switch = feature.switch
+    set_to = "" if switch is None else snapshot.metadata.configuration.get(switch.key, "")
+    if switch is not None and not feature.switched_on_by(switch.key, set_to):
+        wanted[switch.key] = feature.on[0]
+    return set_properties(SetProperties(properties=wanted), snapshot, circumstances, named=wanted)
+
+
+PROPOSALS: Final = (proposes(UpgradeProtocol, upgrade_protocol), proposes(EnableFeature, enable_feature))
+"""What the intents of this module propose."""

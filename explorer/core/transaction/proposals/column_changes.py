@@ -1,8 +1,10 @@
-"""Wider types: files keep the narrow values, readers turn them into the wide type.
+"""Changes of one column that rewrite no file: its comment, its position, a wider type; and the table's description.
 
-Protocol section: Type Widening. Invariants: only changes that lose no value (TYPEWIDEN-003), only while the table
-allows them, and each is recorded in the nearest struct field, where earlier ones stay (TYPEWIDEN-004). Lengths of CHAR
-and VARCHAR and the void type are not covered by that feature and need none (SCHEMA-016, SCHEMA-021).
+Protocol sections: Change Metadata, Schema Serialization Format, Type Widening. Invariants: files stay as they are,
+since readers match columns by name or by id, and readers widen narrow values; a column keeps its metadata; only type
+changes that lose no value are allowed (TYPEWIDEN-003), only while the table allows them, and each is recorded in the
+nearest struct field, where earlier ones stay (TYPEWIDEN-004). Lengths of CHAR and VARCHAR and the void type are not
+covered by that feature and need none (SCHEMA-016, SCHEMA-021).
 """
 
 from __future__ import annotations
@@ -24,21 +26,90 @@ from explorer.core.protocol.schema.data_types import (
     parse_type,
     type_name,
 )
-from explorer.core.protocol.schema.edit import Column, find_column, replace_field, replace_type, with_schema
+from explorer.core.protocol.schema.edit import (
+    Column,
+    children,
+    edit_fields,
+    find_column,
+    position,
+    position_text,
+    replace_field,
+    replace_type,
+    struct_field,
+    with_schema,
+)
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, TYPE_CHANGES
 from explorer.core.protocol.schema.type_widening import recorded_changes, widens
 from explorer.core.protocol.table_features import missing_features
 from explorer.core.protocol.table_properties.registry import TYPE_WIDENING
-from explorer.core.transaction.guards.column_dependents import char_guard, constraint_guard, generated_guard
-from explorer.core.transaction.intents.fields import features_of_types
-from explorer.core.transaction.intents.generated_columns import IDENTITY_KEYS
-from explorer.core.transaction.intents.records import WidenType
+from explorer.core.transaction.guards.columns import char_guard, constraint_guard, generated_guard
+from explorer.core.transaction.intents.fields import IDENTITY_KEYS, features_of_types
+from explorer.core.transaction.intents.records import MoveColumn, SetColumnComment, SetDescription, WidenType
 from explorer.core.transaction.proposal import GuardResult, Proposal
-from explorer.core.transaction.proposals.entry import proposes_alone
-from explorer.core.transaction.proposals.operation_parameters import column_document, parameter_text
+from explorer.core.transaction.proposals.entry import change_parameters, column_document, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "widen_type"]
+__all__ = ["PROPOSALS", "move_column", "set_column_comment", "set_description", "widen_type"]
+
+
+def set_description(intent: SetDescription, snapshot: Snapshot) -> Proposal:
+    """Set or remove the description; the reference writes it as a property named ``comment``."""
+    before = snapshot.metadata.description
+    text = intent.description or ""
+    return Proposal(
+        operation="SET TBLPROPERTIES",
+        parameters={"properties": msgspec.json.encode({"comment": text}).decode()},
+        metadata=msgspec.structs.replace(snapshot.metadata, description=intent.description),
+        undo=f"Set the description to {before!r} again." if before else "Remove the description again.",
+    )
+
+
+def set_column_comment(intent: SetColumnComment, snapshot: Snapshot) -> Proposal:
+    """Set or remove a column's comment.
+
+    Raises:
+        InvalidIntent: There is no such column, or it already has this comment.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    before = field.metadata.get("comment")
+    if before == intent.comment:
+        raise InvalidIntent(f"The comment of {column.name} is already {before!r}.", field="comment")
+    metadata = {key: value for key, value in field.metadata.items() if key != "comment"}
+    if intent.comment is not None:
+        metadata["comment"] = intent.comment
+    after = msgspec.structs.replace(field, metadata=metadata)
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters=change_parameters(column, after),
+        metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
+        undo=f"Set the comment to {before!r} again." if before else "Remove the comment again.",
+    )
+
+
+def move_column(intent: MoveColumn, snapshot: Snapshot) -> Proposal:
+    """Move a column among its siblings.
+
+    Raises:
+        InvalidIntent: There is no such column or position, or it is there already.
+    """
+    column, field = struct_field(snapshot.schema, intent.column)
+    siblings = children(snapshot.schema, column.path[:-1])
+    others = [other for other in siblings if other.name != field.name]
+    names = [other.name for other in others]
+    place = position(intent.at, names)
+    before = [other.name for other in siblings].index(field.name)
+    if place == before:
+        raise InvalidIntent(f"{column.name} is there already.", field="at")
+    moved = [*others[:place], field, *others[place:]]
+    spelt = char_guard(snapshot.schema, [column.path])
+    return Proposal(
+        operation="CHANGE COLUMN",
+        parameters=change_parameters(column, field) | {"position": position_text(place, names)},
+        metadata=with_schema(snapshot.metadata, edit_fields(snapshot.schema, column.path[:-1], lambda _: moved)),
+        guards=() if spelt is None else (spelt,),
+        undo=f"Move it back: {position_text(before, names).lower() if not before else position_text(before, names)}.",
+    )
+
 
 _WIDEST_INTEGERS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
 
@@ -98,7 +169,7 @@ def _retyped(snapshot: Snapshot, column: Column, kind: DataType, guards: tuple[G
 
 
 def _lengthened(snapshot: Snapshot, column: Column, text: str) -> Proposal:
-    """A longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
+    """Return a longer VARCHAR, a CHAR as VARCHAR, or either as a plain string."""
     field = column.field
     before = str(field.metadata.get(CHAR_VARCHAR, type_name(column.type))) if field is not None else ""
     if field is None or len(column.path) > 1:
@@ -146,7 +217,7 @@ def _change_guard(column: Column, kind: DataType) -> GuardResult:
 
 
 def _wide_enough(before: DataType, after: DataType) -> bool:
-    """Decimals made from integers have the digits of the widest integer of their kind, as the protocol demands."""
+    """Check that a decimal has the digits of the widest integer of the kind that it was, as the protocol demands."""
     if not (isinstance(before, PrimitiveType) and isinstance(after, PrimitiveType)) or after.name != "decimal":
         return True
     return after.precision - after.scale >= _WIDEST_INTEGERS.get(before.name, 0)
@@ -180,9 +251,14 @@ def _dependents(snapshot: Snapshot, column: Column) -> tuple[GuardResult, ...]:
         }
         return (GuardResult("generated-columns", "fail", evidence, "Drop the generated column, and add it again."),)
     spelt = char_guard(snapshot.schema, [column.path])
-    found = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
-    return found if spelt is None else (*found, spelt)
+    guards = (constraint_guard(snapshot, [column.path]), generated_guard(snapshot, [column.path]))
+    return guards if spelt is None else (*guards, spelt)
 
 
-PROPOSALS: Final = (proposes_alone(WidenType, widen_type),)
+PROPOSALS: Final = (
+    proposes_alone(SetDescription, set_description),
+    proposes_alone(SetColumnComment, set_column_comment),
+    proposes_alone(MoveColumn, move_column),
+    proposes_alone(WidenType, widen_type),
+)
 """What the intents of this module propose."""
