@@ -17,9 +17,10 @@ from explorer.auditing.subject import Subject
 from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import read_last_checkpoint
-from explorer.core.log.log_path import checkpoint_name
+from explorer.core.log.log_path import checkpoint_name, checksum_name
 from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
+from explorer.core.log.verify.checksums import compare_totals
 from explorer.core.log.verify.hint import compare_hint
 from explorer.core.log.verify.listed_files import compaction_problems
 from explorer.core.log.verify.problem import Problem
@@ -27,6 +28,7 @@ from explorer.core.log.verify.problem import Problem
 __all__ = [
     "is_repairable",
     "newest_checkpoint_problems",
+    "newest_checksum_problems",
     "newest_compaction_problems",
     "unusual_checkpoint_types",
 ]
@@ -41,7 +43,9 @@ def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
     """
     try:
         subject.snapshot.files(["path"])
-        return (*_passed_over(subject), *_totals(subject), *_hint(subject))
+        passed_over = tuple(_passed_over(subject))
+        # One that nobody can open has no numbers to compare.
+        return passed_over or (*_totals(subject), *_hint(subject))
     except ExplorerError:
         return ()
 
@@ -56,6 +60,20 @@ def unusual_checkpoint_types(subject: Subject) -> tuple[Problem, ...]:
         )
     except ExplorerError:
         return ()
+
+
+def newest_checksum_problems(subject: Subject) -> tuple[Problem, ...]:
+    """Find what the newest version's checksum, which clients open the table with, has otherwise than its state."""
+    path = checksum_name(subject.version)
+    try:
+        snapshot, data = subject.snapshot, subject.log.store.read(path)
+        totals = (snapshot.num_files, snapshot.size_in_bytes)
+        details = tuple(compare_totals(data, snapshot.protocol, snapshot.metadata, *totals))
+    except ValueError as error:
+        return (Problem("unreadable-checksum", subject.version, path, str(error)),)
+    except (ExplorerError, FileNotFoundError):
+        return ()
+    return tuple(Problem("checksum-differs", subject.version, path, detail) for detail in details)
 
 
 def newest_compaction_problems(subject: Subject) -> tuple[Problem, ...] | None:

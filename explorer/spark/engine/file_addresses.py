@@ -21,7 +21,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from explorer.core.errors import CorruptTable, StorageError, UnsupportedFeature
-from explorer.core.protocol.file_locations import next_step_for_missing
+from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage.schemes import Scheme
 
@@ -163,9 +163,11 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
 
     Raises:
         StorageError: A file is missing.
-        CorruptTable: A file has another size.
+        CorruptTable: A file has another size, or none by the log.
     """
     for address, size in zip(addresses, sizes, strict=True):
+        if size is None:
+            raise sizeless(address.raw_path)
         if address.local is None:
             continue
         try:
@@ -177,7 +179,7 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
                 path=address.raw_path,
                 version=version,
             ) from error
-        if size is not None and size != found:
+        if size != found:
             raise CorruptTable(
                 f"The data file {address.raw_path} of version {version} has {found} bytes, but the log says {size}. "
                 "It was overwritten or truncated; data files are never changed in place.",

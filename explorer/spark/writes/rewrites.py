@@ -16,6 +16,7 @@ from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.sql.vetting import normalized_expression
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.touched import Touched
 from explorer.core.transaction.proposal import Written
@@ -79,7 +80,7 @@ def _kept_rows(log: DeltaLog, snapshot: Snapshot, kept: Sequence[Touched], where
     names = (tracking.row_id_column, tracking.row_commit_version_column) if tracking.enabled else ()
     sources = zip(names, ("_row_id", "_row_commit_version"), strict=False)
     extra = {name: source for name, source in sources if name is not None}
-    stay = f"NOT coalesce((\n{where}\n), false)"
+    stay = f"NOT coalesce(({normalized_expression(where).text}), false)"
     rows = scan(log, snapshot, _files(snapshot, kept), stay, row_identity=tracking.enabled, unpadded=True)
     return NewRows(rows, extra, rows=sum(file.rows_left for file in kept))
 

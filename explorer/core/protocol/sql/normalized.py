@@ -1,19 +1,24 @@
 """An expression normalized from its tokens, which Spark's parser gets in place of the text.
 
 Invariants: between two tokens there is one blank where the text had blanks or a comment, and nothing where they touch,
-so that no token joins or leaves another; comments are dropped; each of its positions maps to one in the text.
+so that no token joins or leaves another; comments are dropped; each of its positions maps to one in the text; a column
+that it begins with stays one in parentheses, where ``values IN (1)`` would be a query.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from explorer.core.protocol.sql.tokens import Token
 
-__all__ = ["NormalizedExpression", "normalize_expression"]
+__all__ = ["OPENING_WORDS", "NormalizedExpression", "normalize_expression"]
+
+OPENING_WORDS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
+"""Words that are columns elsewhere, and begin a query after a parenthesis."""
 
 
 class NormalizedExpression(msgspec.Struct, frozen=True):
@@ -59,7 +64,14 @@ def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpres
             pieces.append(" ")
             length += 1
         starts.append(length)
-        pieces.append(token.text)
-        length += len(token.text)
+        piece = f"`{token.text}`" if len(starts) == 1 and _would_open(tokens) else token.text
+        pieces.append(piece)
+        length += len(piece)
         end = token.end
     return NormalizedExpression(text, "".join(pieces), tuple(tokens), tuple(starts))
+
+
+def _would_open(tokens: Sequence[Token]) -> bool:
+    """Return whether the first token is a column that would begin a query in parentheses."""
+    first, following = tokens[0], tokens[min(1, len(tokens) - 1)]
+    return first.kind == "word" and first.text.lower() in OPENING_WORDS and following.text != "("

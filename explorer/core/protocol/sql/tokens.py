@@ -31,7 +31,6 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NO_COLUMNS: Final = frozenset({"NULL", "TRUE", "FALSE", "CURRENT_PATH"})
-_BEFORE_WORDS: Final = frozenset({"NOT", "SELECT", "FROM", "VALUES", "WITH"})
 _TYPED_INTEGER: Final = re.compile(r"\d+(?=[lsy]\Z)", re.IGNORECASE | re.ASCII)
 """The digits of a whole number whose type is written after it, such as ``1L``."""
 
@@ -67,7 +66,7 @@ class Token(msgspec.Struct, frozen=True):
         if self.kind != "word":
             return self.kind == "name"
         word = self.text.upper()
-        return word not in _NO_COLUMNS and not (word in _BEFORE_WORDS and following.kind in ("word", "name"))
+        return word not in _NO_COLUMNS and not (word == "NOT" and following.kind in ("word", "name"))
 
 
 def tokens_of(text: str) -> list[Token]:

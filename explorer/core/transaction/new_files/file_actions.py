@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
+from explorer.core.protocol.file_locations import sizeless
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.record_counts import count_of_text
 
@@ -29,10 +30,15 @@ def adds(
         data_change: ``dataChange`` of each add.
         unknown: What the files record beyond these columns, by path and identity of the deletion vector; it is kept
             (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
+
+    Raises:
+        CorruptTable: The log has no size of a file.
     """
-    kept = unknown or {}
-    rows = files.to_pylist(maps_as_pydicts="strict")
-    return tuple(_add(row, data_change, kept.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
+    made = _adds(files, data_change, unknown or {})
+    for add in made:
+        if add.size is None:
+            raise sizeless(add.path)
+    return made
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
@@ -43,7 +49,7 @@ def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ..
         now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
         data_change: ``dataChange`` of each remove.
     """
-    gone = adds(files, data_change=data_change)
+    gone = _adds(files, data_change, {})
     removed = (remove_of(add, now=now, data_change=data_change) for add in gone)
     return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, gone, strict=True))
 
@@ -62,6 +68,11 @@ def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
         base_row_id=add.base_row_id,
         default_row_commit_version=add.default_row_commit_version,
     )
+
+
+def _adds(files: pa.Table, data_change: bool, unknown: Mapping[tuple[str, str | None], JsonObject]) -> tuple[Add, ...]:
+    rows = files.to_pylist(maps_as_pydicts="strict")
+    return tuple(_add(row, data_change, unknown.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
 
 
 def _add(row: dict[str, Any], data_change: bool, unknown: JsonObject) -> Add:

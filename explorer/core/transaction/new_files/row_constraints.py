@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import Final
 
 import msgspec
 
@@ -35,6 +36,8 @@ from explorer.core.transaction.new_files.kept_texts import (
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["RowRule", "kept_texts", "quoted_column", "row_rules"]
+
+_BARE: Final = "It is SQL, not JSON with SQL in it as the protocol has it, and delta-spark refuses every write."
 
 Path = tuple[str, ...]
 
@@ -173,7 +176,10 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
         if text is not None:
             column = format_column(path)
             rule = _invariant(str(text), column)
-            yield RowRule("invariant", column, rule, column_expression("invariant of", column, rule, schema, of="rows"))
+            stored = column_expression("invariant of", column, rule, schema, of="rows")
+            if rule == text and not stored.doubt:
+                stored = msgspec.structs.replace(stored, doubt=_BARE)
+            yield RowRule("invariant", column, rule, stored)
 
 
 def _invariant(text: str, column: str) -> str:
