@@ -1,4 +1,4 @@
-"""What readers of the newest version start from, audited without a replay: a hint alone, an empty checkpoint, a checksum."""
+"""What readers of the newest version start from, without a replay: a hint alone, an empty checkpoint, a checksum."""
 
 from __future__ import annotations
 
