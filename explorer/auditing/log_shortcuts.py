@@ -17,15 +17,17 @@ from explorer.auditing.subject import Subject
 from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import read_last_checkpoint
-from explorer.core.log.log_path import checkpoint_name
+from explorer.core.log.log_path import checkpoint_name, checksum_name
 from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
+from explorer.core.log.verify.checksums import compare_totals
 from explorer.core.log.verify.listed_files import compaction_problems, compare_hint
 from explorer.core.log.verify.problem import LogProblem
 
 __all__ = [
     "is_repairable",
     "newest_checkpoint_problems",
+    "newest_checksum_problems",
     "newest_compaction_problems",
     "unusual_checkpoint_types",
 ]
@@ -40,7 +42,9 @@ def newest_checkpoint_problems(subject: Subject) -> tuple[LogProblem, ...]:
     """
     try:
         subject.snapshot.files(["path"])
-        return (*_passed_over(subject), *_totals(subject), *_hint(subject))
+        passed_over = tuple(_passed_over(subject))
+        # One that nobody can open has no numbers to compare.
+        return passed_over or (*_totals(subject), *_hint(subject))
     except ExplorerError:
         return ()
 
@@ -55,6 +59,20 @@ def unusual_checkpoint_types(subject: Subject) -> tuple[LogProblem, ...]:
         )
     except ExplorerError:
         return ()
+
+
+def newest_checksum_problems(subject: Subject) -> tuple[LogProblem, ...]:
+    """Find what the newest version's checksum, which clients open the table with, has otherwise than its state."""
+    path = checksum_name(subject.version)
+    try:
+        snapshot, data = subject.snapshot, subject.log.store.read(path)
+        totals = (snapshot.num_files, snapshot.size_in_bytes)
+        details = tuple(compare_totals(data, snapshot.protocol, snapshot.metadata, *totals))
+    except ValueError as error:
+        return (LogProblem("unreadable-checksum", subject.version, path, str(error)),)
+    except (ExplorerError, FileNotFoundError):
+        return ()
+    return tuple(LogProblem("checksum-differs", subject.version, path, detail) for detail in details)
 
 
 def newest_compaction_problems(subject: Subject) -> tuple[LogProblem, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -15,7 +16,7 @@ from explorer import formatting as fmt
 from explorer.auditing.options import NOWHERE, AuditInputs
 from explorer.core.compatibility.access import ClientVerdict, Requirements, compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.compatibility.demands import demands_of_paths
+from explorer.core.compatibility.demands import demands_of_contested, demands_of_paths
 from explorer.core.compatibility.matrix import MatrixRow, matrix
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.releases import writers_seen
@@ -281,8 +282,10 @@ class Subject:
         """What the newest version demands of its clients."""
         some = bool(self.history.lifetimes.with_vector[self.live].any())
         paths = self.history.lifetimes.take(self.live, ["raw_path"]).column(0)
-        of_paths = demands_of_paths(paths, self.log.location, STORAGES)
-        return requirements(self.protocol, self.metadata, has_vectors=some, of_paths=of_paths)
+        of_files = demands_of_paths(paths, self.log.location, STORAGES)
+        with contextlib.suppress(ExplorerError):
+            of_files |= demands_of_contested(self.snapshot.contested)
+        return requirements(self.protocol, self.metadata, has_vectors=some, of_files=of_files)
 
     @cached_property
     def clients(self) -> tuple[ClientVerdict, ...]:

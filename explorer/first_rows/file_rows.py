@@ -22,7 +22,7 @@ from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
-from explorer.core.protocol.file_locations import next_step_for_missing
+from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import LogStore
 from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, stored_names
 from explorer.data_files.file_columns import FileColumns
@@ -136,12 +136,14 @@ def wrong_size(raw_path: str, version: int, size: int, expected: int) -> Corrupt
 
 
 def _opened(file: LiveFile) -> OpenFile:
+    if file.size is None:
+        raise sizeless(file.raw_path)
     try:
         source = file.store.open_input(file.key)
     except FileNotFoundError as error:
         raise missing_file(file.raw_path, file.version, os.strerror(errno.ENOENT)) from error
     size = int(source.size())
-    if file.size is not None and size != file.size:
+    if size != file.size:
         raise wrong_size(file.raw_path, file.version, size, file.size)
     try:
         return OpenFile(source, file.raw_path)

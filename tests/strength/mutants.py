@@ -210,10 +210,10 @@ _IN_FULL: Final[dict[str, Part]] = {
             f"transaction/row_preparation/{name}"
             for name in (
                 *("append", "change", "delete", "describe", "found_files", "optimize", "overwrite", "proposer"),
-                *("purge", "sources"),
+                *("purge", "skipped_files", "sources"),
             )
         ),
-        _OF_GIVEN_ROWS,
+        (*_OF_GIVEN_ROWS, "tests/core/transaction/row_preparation/test_skipped_files.py"),
     ),
     "row-proposals": Part(
         tuple(

@@ -13,6 +13,7 @@ from explorer.auditing.finding import Evidence, Finding, Place, Remedy, Severity
 from explorer.auditing.log_shortcuts import (
     is_repairable,
     newest_checkpoint_problems,
+    newest_checksum_problems,
     newest_compaction_problems,
     unusual_checkpoint_types,
 )
@@ -202,11 +203,20 @@ def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    return _of_kinds(
-        subject,
-        {"checksum-differs", "unreadable-checksum"},
-        ("checksum", "warning", "disagrees with the commits"),
-        "A client that relies on it opens the table with wrong numbers, or refuses it.",
+    report = subject.looked.integrity
+    problems = newest_checksum_problems(subject) if report is None else report.problems
+    found = [each for each in problems if each.kind in ("checksum-differs", "unreadable-checksum")]
+    if report is None and not found:
+        return NotAnswered(_UNVERIFIED)
+    newest = [each.detail for each in found if each.version == subject.version]
+    refused = any(each.startswith(("metadata ", "protocol ")) for each in newest)
+    return _differing(
+        found,
+        ("checksum", "error" if refused else "warning", "disagrees with the commits"),
+        "delta-spark refuses the table, and clients built on delta-kernel read it by the schema of the checksum."
+        if refused
+        else "A client that relies on it opens the table with wrong numbers, or refuses it.",
+        Remedy("Verify the log", command=verify_command(subject)),
     )
 
 
@@ -274,16 +284,6 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _similar_kinds(kind: str) -> tuple[str, ...]:
     return ("contradictory-action",) if kind == "added and removed" else ("duplicate-action", "unremoved-vector")
-
-
-def _of_kinds(
-    subject: Subject, kinds: set[str], words: tuple[str, Severity, str], effect: str
-) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
-    if report is None:
-        return NotAnswered(_UNVERIFIED)
-    problems = [each for each in report.problems if each.kind in kinds]
-    return _differing(problems, words, effect, Remedy("Verify the log", command=verify_command(subject)))
 
 
 def _differing(

@@ -142,7 +142,7 @@ def _gaps(subject: Subject) -> tuple[Finding, ...]:
 def _cleaned(subject: Subject) -> tuple[Finding, ...]:
     """History before everything that is left."""
     checkpoints = [checkpoint.version for checkpoint in subject.listing.checkpoints]
-    oldest = min([*subject.listing.commits, *checkpoints])
+    oldest = min([*subject.listing.commits, *checkpoints], default=0)
     if not oldest:
         return ()
     readable = subject.listing.earliest()

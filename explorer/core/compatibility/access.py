@@ -15,18 +15,27 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.compatibility.client_facts import PROTOCOL, ClientFacts, Operation, Statement
-from explorer.core.compatibility.demands import UNLISTED_CHANGE, demands_beyond, demands_of, demands_of_paths
-from explorer.core.errors import CorruptTable, UnsupportedFeature
+from explorer.core.compatibility.demands import (
+    UNLISTED_CHANGE,
+    demands_beyond,
+    demands_of,
+    demands_of_contested,
+    demands_of_paths,
+)
+from explorer.core.errors import CorruptTable, ExplorerError, UnsupportedFeature
+from explorer.core.log.contested import ContestedFiles, files_of_empty_strings
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.schema.column_mapping import mapping_mode
-from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.schema.data_types import PrimitiveType, parse_schema
 from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 from explorer.core.protocol.schema.type_widening import unlisted_changes
+from explorer.core.protocol.table_definition import read_definition
 from explorer.core.protocol.table_features import FEATURES, missing_features, supported_features
 from explorer.core.protocol.table_properties.values import constraints
 
@@ -47,6 +56,7 @@ Access = Literal["yes", "no", "wrong", "unknown"]
 
 # A client that refuses a table does no harm, so a refusal ranks before a wrong answer.
 _LEAST_FIRST: Final[tuple[Access, ...]] = ("no", "wrong", "unknown", "yes")
+_STRING: Final = PrimitiveType("string")
 _OPERATIONS: Final[tuple[Operation, ...]] = ("read", "write")
 
 
@@ -149,13 +159,14 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def requirements(
-    protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None, of_paths: frozenset[str] = frozenset()
+    protocol: Protocol, metadata: Metadata, *, has_vectors: bool | None = None, of_files: frozenset[str] = frozenset()
 ) -> Requirements:
     """Say what a table demands of its clients.
 
     Args:
         has_vectors: Whether a live file has a deletion vector; None if not known, or if the next commit may add one.
-        of_paths: What the paths of live files demand; see `explorer.core.compatibility.demands.demands_of_paths`.
+        of_files: What the live files demand; see `explorer.core.compatibility.demands.demands_of_paths` and
+            `explorer.core.compatibility.demands.demands_of_contested`.
 
     Raises:
         CorruptTable: The protocol does not know the column-mapping mode.
@@ -177,7 +188,7 @@ def requirements(
         by_id=mode == "id",
         keeps_names=other_names is not None and not other_names,
         maps_partitions=not (other_names or frozenset()).isdisjoint((name,) for name in metadata.partition_columns),
-        demands=demands_of(metadata) | demands_beyond(protocol, metadata) | of_paths | _of_changes(protocol, schema),
+        demands=demands_of(metadata) | demands_beyond(protocol, metadata) | of_files | _of_changes(protocol, schema),
     )
 
 
@@ -196,8 +207,23 @@ def stored_requirements(store: LogStore, segment: LogSegment, storages: Mapping[
         state.protocol,
         state.metadata,
         has_vectors=vectors is not None and vectors.null_count < len(vectors),
-        of_paths=demands_of_paths(files.column("raw_path"), store.root, storages),
+        of_files=demands_of_paths(files.column("raw_path"), store.root, storages)
+        | demands_of_contested(_of_empty_strings(state.protocol, state.metadata, segment.version, files)),
     )
+
+
+def _of_empty_strings(
+    protocol: Protocol, metadata: Metadata, version: int, files: LogicalFiles
+) -> ContestedFiles | None:
+    if not metadata.partition_columns:
+        return None
+    try:
+        schema = read_definition(protocol, metadata, version).schema
+        fields = [field for name in metadata.partition_columns if (field := schema.field(name)) is not None]
+        texts = [(field.name, field.physical_name) for field in fields if field.type == _STRING]
+        return files_of_empty_strings(version, files, texts) if texts else None
+    except ExplorerError:
+        return None  # What cannot be read is refused where it is read.
 
 
 def compatibility(table: Requirements, facts: ClientFacts) -> tuple[ClientVerdict, ...]:

@@ -8,12 +8,14 @@ name that facts of clients use.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.core.log.contested import ContestedFiles
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import KNOWN_TYPES, is_invalid_decimal
@@ -28,11 +30,13 @@ from explorer.core.protocol.table_properties.table_property import (
 )
 
 __all__ = [
+    "EMPTY_STRING",
     "FILE_FORMAT",
     "FILE_URL",
     "LIKE_NAMES",
     "NO_PARTITION_COLUMN",
     "NO_URI",
+    "ONLY_PARTITION_COLUMNS",
     "OTHER_STORAGE",
     "PARTITION_CASE",
     "PARTITION_TWICE",
@@ -48,6 +52,7 @@ __all__ = [
     "VOID_COLUMN",
     "demands_beyond",
     "demands_of",
+    "demands_of_contested",
     "demands_of_paths",
     "is_unreadable",
     "paths_without_uri",
@@ -68,6 +73,10 @@ PROPERTY_READ: Final = "property that readers need with an invalid value"
 """A property that delta-spark evaluates to read rows has a value that cannot be read."""
 PARTITION_TWICE: Final = "partition column named twice"
 """The metadata names one column as a partition column more than once."""
+ONLY_PARTITION_COLUMNS: Final = "no column beside partition columns"
+"""Every column of the table is a partition column."""
+EMPTY_STRING: Final = "empty partition string"
+"""A live file has an empty string, which the protocol takes for NULL, as the value of a partition column of strings."""
 LIKE_NAMES: Final = "columns that differ by case alone"
 """The schema has two columns of the same level whose names differ by case alone."""
 UNSUPPORTED_MAPPING: Final = "column mapping without its feature"
@@ -85,6 +94,7 @@ _READ: Final = (registry.FILE_RETENTION, registry.SET_TRANSACTION_RETENTION)
 _WRITTEN: Final = (
     registry.CHECKPOINT_INTERVAL, registry.NUM_INDEXED_COLS, registry.CHANGE_DATA_FEED, registry.ISOLATION_LEVEL,
 )  # fmt: skip
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,9}")
 FILE_FORMAT: Final = "file format other than Parquet"
 """The metadata names another format of data files."""
 FILE_URL: Final = "file named by a URL"
@@ -118,13 +128,15 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
         demands.add(NO_PARTITION_COLUMN)
     if len({name.lower() for name in metadata.partition_columns}) < len(metadata.partition_columns):
         demands.add(PARTITION_TWICE)
+    if columns and columns <= {name.lower() for name in metadata.partition_columns}:
+        demands.add(ONLY_PARTITION_COLUMNS)
     if len(columns) < len(_columns(metadata)):
         demands.add(LIKE_NAMES)
     if _bad(metadata.configuration, _NEEDED):
         demands.add(PROPERTY_READ)
     if _bad(metadata.configuration, _READ):
         demands.add(PROPERTY_INTERVAL)
-    if _bad(metadata.configuration, _WRITTEN):
+    if any(_stops_writes(row, metadata.configuration) for row in _WRITTEN):
         demands.add(PROPERTY_VALUE)
     if metadata.format.provider.lower() != "parquet":
         demands.add(FILE_FORMAT)
@@ -161,6 +173,11 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, s
     return unencoded | {FILE_URL, *(name for name, true in demands.items() if true)}
 
 
+def demands_of_contested(found: ContestedFiles | None) -> frozenset[str]:
+    """Name what files demand of clients that some clients take differently."""
+    return frozenset({EMPTY_STRING} if found is not None and found.column else ())
+
+
 def paths_without_uri(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the paths, as the log has them, that are not URIs."""
     return paths.filter(pc.match_substring_regex(paths, _NO_URI))
@@ -182,10 +199,22 @@ def is_unreadable(row: TableProperty, value: str) -> bool:
     match row:
         case Interval():
             return not row.is_taken(value)
-        case Flag() | Integer() | ChoiceProperty():
+        case ChoiceProperty():
+            return row.why_fixed is None and not row.is_taken(value)
+        case Flag() | Integer():
             return row.why_fixed is None and bool(row.refusal(value))
         case _:
             return False
+
+
+def _stops_writes(row: TableProperty, configuration: Mapping[str, str]) -> bool:
+    """Whether delta-spark fails on a value at each write; numbers out of range it takes, but for a 0 to divide by."""
+    if not row.is_set(configuration):
+        return False
+    value = configuration[row.key]
+    if isinstance(row, Integer) and _NUMBER.fullmatch(value):
+        return row == registry.CHECKPOINT_INTERVAL and int(value) == 0
+    return is_unreadable(row, value)
 
 
 def _bad(configuration: Mapping[str, str], rows: Iterable[TableProperty]) -> bool:

@@ -242,5 +242,5 @@ def _time_travel(effects: VacuumEffects) -> GuardResult:
 
 
 def _nothing_to_do(cutoff: int) -> GuardResult:
-    detail = "No file became unused before the cut-off."
+    detail = "No file older than the cut-off has been unused since then."
     return GuardResult("something-to-do", "warn", {"cutoff": moment_text(cutoff), "detail": detail})

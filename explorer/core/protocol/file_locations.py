@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.file_paths import is_absolute_location
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["FileLocations", "leaves_table", "location_of", "next_step_for_missing", "place_of"]
+__all__ = ["FileLocations", "leaves_table", "location_of", "next_step_for_missing", "place_of", "sizeless"]
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
@@ -95,3 +96,16 @@ def next_step_for_missing(names: Iterable[str]) -> str:
             f"again from a version that still has its files. Otherwise {step}"
         )
     return f"{step[0].upper()}{step[1:]}"
+
+
+def sizeless(path: str) -> CorruptTable:
+    """Return the error for a file whose size the log does not have.
+
+    Args:
+        path: The file, as the log names it.
+    """
+    return CorruptTable(
+        f"The log has no size for the file {path}, and the protocol requires one. delta-spark reads no rows of it, and "
+        "other clients refuse the table. Restore a version before the file, then have its writer add it with its size.",
+        path=path,
+    )

@@ -21,6 +21,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from explorer.core.errors import StorageError, UnsupportedFeature
+from explorer.core.protocol.file_locations import sizeless
 from explorer.core.protocol.log_store import LogStore
 from explorer.first_rows.file_rows import missing_file, wrong_size
 from explorer.storage.schemes import Scheme
@@ -162,16 +163,18 @@ def check_present(addresses: Sequence[FileAddress], sizes: Sequence[int | None],
 
     Raises:
         StorageError: A file is missing.
-        CorruptTable: A file has another size.
+        CorruptTable: A file has another size, or none by the log.
     """
     for address, size in zip(addresses, sizes, strict=True):
+        if size is None:
+            raise sizeless(address.raw_path)
         if address.local is None:
             continue
         try:
             actual = os.stat(address.local).st_size
         except OSError as error:
             raise missing_file(address.raw_path, version, str(error.strerror)) from error
-        if size is not None and size != actual:
+        if size != actual:
             raise wrong_size(address.raw_path, version, actual, size)
 
 

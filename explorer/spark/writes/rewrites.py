@@ -18,6 +18,7 @@ from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.logical_files import files_to_come
 from explorer.core.protocol.schema.data_types import parse_column
+from explorer.core.protocol.sql.vetting import normalized_expression
 from explorer.core.transaction.new_files.file_facts import Arrangement, NewFileFacts, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import Written
@@ -53,7 +54,7 @@ def rewrite(
     changes = tuple(map(layout.change_of, deleted))
     if not staying:
         return Written((), changes)
-    stay = f"NOT coalesce((\n{where}\n), false)"
+    stay = f"NOT coalesce(({normalized_expression(where).text}), false)"
     files = chosen_files(snapshot, {file.add.path for file in staying})
     rows = scan(log, snapshot, files, stay, row_identity=snapshot.row_tracking.enabled, unpadded=True)
     new = NewRows(rows, id_columns(snapshot), rows=sum(file.rows_left for file in staying))

@@ -14,6 +14,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.transaction.intents.records import Overwrite
+from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.client_losses import (
     ClientLoss,
@@ -65,6 +66,7 @@ class PlanView:
             is lost and no guard warns.
         written: What would be written, in short.
         actions, more_actions: The actions, and how many are not shown.
+        has_files_to_come: Actions are missing: those of files that are written with the commit, and what counts them.
         files, more_files: The same for files, if no commit is written.
         losses: Clients that can do less, the most serious loss first.
         loss_groups: The same by kind, wrong answers first, older releases apart.
@@ -90,6 +92,7 @@ class PlanView:
     written: tuple[WrittenLine, ...]
     actions: tuple[ActionView, ...]
     more_actions: int
+    has_files_to_come: bool
     files: tuple[PlannedFile, ...]
     more_files: int
     losses: tuple[ClientLoss, ...]
@@ -137,6 +140,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         written=written,
         actions=tuple(_action(action) for action in shown),
         more_actions=len(actions) - len(shown),
+        has_files_to_come=isinstance(plan, CommitPlan) and _has_files_to_come(plan.proposal),
         files=shown_files,
         more_files=len(files) - len(shown_files),
         losses=losses,
@@ -154,6 +158,10 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         row_check_done=isinstance(plan, CommitPlan) and plan.checked_rows,
         digest=plan.digest,
     )
+
+
+def _has_files_to_come(proposal: Proposal) -> bool:
+    return proposal.writing is not None and (proposal.estimate is None or proposal.estimate.rows != 0)
 
 
 def _worst(plan: Plan, losses: Sequence[ClientLoss], guards: Sequence[GuardView]) -> tuple[str, str]:

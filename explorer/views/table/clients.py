@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from explorer.core.compatibility.access import compatibility, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.compatibility.demands import demands_of_paths
+from explorer.core.compatibility.demands import demands_of_contested, demands_of_paths
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow, matrix
 from explorer.core.compatibility.my_clients import with_writers
 from explorer.core.compatibility.releases import writers_seen
@@ -87,7 +87,8 @@ def _judged(facts: TableFacts, version: int) -> tuple[MatrixRow, ...]:
         snapshot.protocol,
         snapshot.metadata,
         has_vectors=snapshot.num_deleted_records > 0,
-        of_paths=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location, STORAGES),
+        of_files=demands_of_paths(snapshot.files(["raw_path"]).column(0), facts.log.location, STORAGES)
+        | demands_of_contested(snapshot.contested),
     )
     seen = () if facts.problem is not None else writers_seen(facts.log.history_record().commits, known)
     rows = matrix(required, compatibility(required, known), known, with_writers(my_clients(), seen))

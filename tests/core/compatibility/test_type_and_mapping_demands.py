@@ -11,9 +11,12 @@ import explorer
 from explorer.core.compatibility.access import verdict_of
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import (
+    EMPTY_STRING,
     LIKE_NAMES,
+    ONLY_PARTITION_COLUMNS,
     PARTITION_TWICE,
     PROPERTY_READ,
+    PROPERTY_VALUE,
     UNLISTED_TYPE,
     UNSUPPORTED_MAPPING,
 )
@@ -52,6 +55,7 @@ def _reads(table: explorer.Table) -> dict[str, str]:
         ([], {"configuration": {"delta.enableRowTracking": "x"}}, PROPERTY_READ, "no yes yes"),
         ([], {"configuration": {"delta.columnMapping.mode": "names"}}, PROPERTY_READ, "no yes yes"),
         ([column("b", "char(3)")], {}, "type char", "yes no no"),
+        ([], {"partition_columns": ("k",)}, ONLY_PARTITION_COLUMNS, "yes yes yes"),
         ([column("b", "varchar(3)")], {}, "type varchar", "yes no no"),
         ([column("b", "decimal(10,-2)")], {}, "type decimal(10,-2)", "unknown unknown unknown"),
     ],
@@ -139,3 +143,43 @@ def test_in_commit_timestamps_that_are_neither_on_nor_off_are_a_problem_of_the_m
     set_again = {"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "false"}}
     assert table.commit(table.plan(set_again)).outcome == "committed"
     assert table.snapshot().version == 1
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize(("value", "reads"), [("", "wrong wrong yes"), (None, "yes yes yes"), ("x", "yes yes yes")])
+def test_an_empty_string_as_a_partition_value_decides_who_reads_null(
+    value: str | None, reads: str, mapped: bool
+) -> None:
+    named = {"delta.columnMapping.id": 2, "delta.columnMapping.physicalName": "c2"} if mapped else {}
+    first = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"} if mapped else {}
+    schema = json.dumps(struct(column("k", "integer", **first), column("p", "string", **named)))
+    rules = Protocol(min_reader_version=2, min_writer_version=5)
+    more = {"delta.columnMapping.mode": "name"} if mapped else {}
+    described = Metadata(id=METADATA.id, schema_string=schema, partition_columns=("p",), configuration=more)
+    values = {"c2" if mapped else "p": value}
+    store = new_store()
+    write(store, {0: (rules, described, add("a"), add("b", partition_values=values))})
+    table = explorer.Table(store)
+    assert (EMPTY_STRING in table.requirements().demands) == (value == "")
+    assert mapped or list(_reads(table).values()) == reads.split()
+    seen = {each.rule: each for each in table.audit().findings}
+    assert ("contested-files" in seen) == (value == "")
+
+
+@pytest.mark.parametrize(
+    ("properties", "stops"),
+    [
+        ({"delta.isolationLevel": "WriteSerializable"}, False),
+        ({"delta.isolationLevel": "snapshotisolation"}, False),
+        ({"delta.isolationLevel": "Junk"}, True),
+        ({"delta.dataSkippingNumIndexedCols": "-2"}, False),
+        ({"delta.dataSkippingNumIndexedCols": "many"}, True),
+        ({"delta.checkpointInterval": "0"}, True),
+        ({"delta.checkpointInterval": "10.5"}, True),
+    ],
+)
+def test_values_that_delta_spark_takes_in_a_table_stop_no_write(properties: dict[str, str], stops: bool) -> None:
+    table = _table(configuration=properties)
+    assert (PROPERTY_VALUE in table.requirements().demands) == stops
+    told = [each for each in table.audit().findings if each.rule == "property-values"]
+    assert ("every write fails" in "".join(each.effect for each in told)) == stops

@@ -80,7 +80,7 @@ def test_a_plan_that_takes_no_version_says_so(tmp_path: Path) -> None:
 def test_a_plan_with_nothing_to_delete_does_nothing(tmp_path: Path) -> None:
     guards, consequences = _guards(_table(tmp_path / "t", "a b"))
     assert guards["something-to-do"].status == "warn"
-    assert guards["something-to-do"].evidence["detail"] == "No file became unused before the cut-off."
+    assert guards["something-to-do"].evidence["detail"] == "No file older than the cut-off has been unused since then."
     assert consequences.undo == "Nothing is done."
 
 

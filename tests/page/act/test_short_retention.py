@@ -96,4 +96,4 @@ def test_where_nothing_is_left_no_guard_asks_to_be_accepted(catalog: Catalog) ->
     shown = _planned(catalog, desk, VACUUM)
     assert "Nothing to commit." in shown
     assert "One guard is unknown" not in shown
-    assert "No file became unused before the cut-off." in shown
+    assert "No file older than the cut-off has been unused since then." in shown

@@ -12,7 +12,7 @@ import numpy as np
 import explorer
 from explorer.core.protocol.actions import AddCDCFile
 from explorer.core.transaction.context import Context
-from explorer.core.transaction.new_files.file_facts import Numbering, RowIndexes, Touched
+from explorer.core.transaction.new_files.file_facts import Arrangement, Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.transaction.row_engine import Incoming, MatchedChanges
@@ -131,6 +131,15 @@ class GivenRows:
     def record_inserts(self, _log: object, _snapshot: object, written: Written, _: object) -> tuple[AddCDCFile, ...]:
         self._note("record_inserts", files=[each.path for each in written.adds])
         return change_files("inserted")
+
+    def compact(
+        self, log: explorer.Table, snapshot: explorer.Snapshot, arrangement: Arrangement, layout: FileLayout
+    ) -> Written:
+        groups, order = dict(arrangement.groups), list(arrangement.order)
+        self._note("compact", version=snapshot.version, groups=groups, order=order, curve=arrangement.curve)
+        assert layout == FileLayout.of(snapshot)
+        assert log.snapshot(snapshot.version).num_files == snapshot.num_files
+        return Written(tuple(add(f"joined{group}", 20, size=17) for group in sorted(set(groups.values()))), rows=20)
 
     def _note(self, name: str, **more: Any) -> None:
         self.asked.append((name, more))

@@ -15,7 +15,7 @@ from explorer.core.transaction.consequences import change_feed_effect
 from explorer.core.transaction.intents.records import Intent, Merge, Overwrite
 from explorer.core.transaction.new_files.file_facts import Arrangement
 from explorer.core.transaction.planner import access_change
-from explorer.core.transaction.proposal import Estimate, Proposal, RowCounts, Written
+from explorer.core.transaction.proposal import Estimate, Proposal, RowCounts, Writing, Written
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows
 from explorer.core.transaction.proposals.rows.change_rows import change_rows
 from explorer.core.transaction.proposals.rows.overwrite_rows import overwrite_rows, replaced_files
@@ -179,3 +179,17 @@ def test_clients_that_fail_at_vectors_are_lost_by_a_feature_only_where_rows_are_
     assert list(stated) == list(losses(*sides, client_facts()))
     lost = [each for each in stated if (each.client, each.version_from) == ("delta-rs QueryBuilder (SQL)", "0.25.5")]
     assert [(each.before, each.after) for each in lost] == ([] if vectors else [("yes", "wrong")])
+
+
+@pytest.mark.parametrize(("rows", "to_come"), [(7, True), (None, True), (0, False)])
+def test_a_plan_whose_files_are_written_with_the_commit_says_that_their_lines_are_missing(
+    rows: int | None, to_come: bool
+) -> None:
+    of = snapshot(small_logs.add("a", 8))
+    made = overwritten(of, 1)
+    later = Writing(lambda: Written(()), lambda _: made)
+    planned = plan(
+        of, Overwrite(source="s"), msgspec.structs.replace(made, writing=later, estimate=Estimate(rows=rows))
+    )
+    assert plan_view(planned, of).has_files_to_come == to_come
+    assert not plan_view(plan(of, Overwrite(source="s"), made), of).has_files_to_come

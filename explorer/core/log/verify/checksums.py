@@ -37,7 +37,7 @@ from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata,
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["compare_checksum", "compare_compaction"]
+__all__ = ["compare_checksum", "compare_compaction", "compare_totals"]
 
 
 def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
@@ -64,6 +64,27 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         yield from _differs("txnId", checksum.txn_id, info.txn_id)
 
 
+def compare_totals(data: bytes, protocol: Protocol, metadata: Metadata, files: int, size: int | None) -> Iterator[str]:
+    """Yield contents of a checksum file that a version does not have, as far as clients that open it rely on them.
+
+    Args:
+        data: The file's bytes.
+        protocol, metadata: Those in force.
+        files: The number of live files.
+        size: Their size in bytes; None if not known.
+
+    Raises:
+        ValueError: The file is not a checksum; the text has the reason.
+    """
+    checksum = decode_checksum(data)
+    try:
+        yield from _definitions(checksum, protocol, metadata)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    yield from _differs("numFiles", checksum.num_files, files)
+    yield from _differs("tableSizeBytes", checksum.table_size_bytes, size)
+
+
 def _numbers(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
     yield from _differs("numFiles", checksum.num_files, len(state.files))
     yield from _differs("tableSizeBytes", checksum.table_size_bytes, None if state.num_unsized else state.num_bytes)
@@ -76,12 +97,7 @@ def _numbers(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
 
 
 def _records(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
-    metadata = None if checksum.metadata is None else Metadata.from_wire(checksum.metadata)
-    if metadata is not None and state.metadata is not None and not same_metadata(metadata, state.metadata):
-        yield "metadata is not the one in force"
-    protocol = None if checksum.protocol is None else Protocol.from_wire(checksum.protocol)
-    if protocol is not None and state.protocol is not None and not same_protocol(protocol, state.protocol):
-        yield "protocol is not the one in force"
+    yield from _definitions(checksum, state.protocol, state.metadata)
     if checksum.set_transactions is not None:
         versions = {txn.app_id: txn.version for txn in map(TransactionAction.from_wire, checksum.set_transactions)}
         yield from _differs("setTransactions", versions, {app: txn.version for app, txn in state.transactions.items()})
@@ -91,6 +107,15 @@ def _records(checksum: VersionChecksum, state: RunningState) -> Iterator[str]:
         }
         live = {name: domain.configuration for name, domain in state.domains.items()}
         yield from _differs("domainMetadata", domains, live)
+
+
+def _definitions(checksum: VersionChecksum, protocol: Protocol | None, metadata: Metadata | None) -> Iterator[str]:
+    recorded = None if checksum.metadata is None else Metadata.from_wire(checksum.metadata)
+    if recorded is not None and metadata is not None and not same_metadata(recorded, metadata):
+        yield "metadata is not the one in force"
+    rules = None if checksum.protocol is None else Protocol.from_wire(checksum.protocol)
+    if rules is not None and protocol is not None and not same_protocol(rules, protocol):
+        yield "protocol is not the one in force"
 
 
 def _sizes(histogram: SizeHistogram | None, state: RunningState) -> Iterator[str]:

@@ -31,6 +31,8 @@ __all__ = ["FileValues"]
 _DECODED: Final = ("partition_values", "tags", "stats")
 _VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
 _STRING: Final = PrimitiveType("string")
+# How statistics begin that are a string, null or missing, byte for byte.
+_OF_STRINGS: Final = (b'"', b"n", b"")
 _TWICE: Final = "It is listed more than once, so that readers give its rows once or several times."
 
 
@@ -72,6 +74,7 @@ class FileValues:
             path, size = (column[place].as_py() for column in chosen.columns)
             yield f"the file {path}: {_location_fault(path, size)}"
         yield from (f"the file {path}: {_TWICE}" for path in _doubles(files))
+        yield from (f"the file {path}: {fault}" for path, fault in _of_statistics(files))
         yield from self._of_vectors(files, inline=inline)
         if not self._fields or not _seem_invalid(files.select(["partition_values"]).column(0), self._fields):
             return
@@ -173,6 +176,18 @@ def _without_location(files: pa.Table) -> Mask:
     lengths, _ = numbers(pc.binary_length(only_array(files, "raw_path")))
     without: Mask = ~known | (sizes < 0) | (lengths == 0)
     return without
+
+
+def _of_statistics(files: LogicalFiles) -> Iterator[tuple[str, str]]:
+    """Yield the files whose statistics are not a string, and the fault; checkpoints have them in typed columns."""
+    for source in files.sources:
+        for line in source.lines if isinstance(source, LineSource) else ():
+            if bytes(line.stats)[:1] in _OF_STRINGS:
+                continue
+            try:
+                LineSource([line]).columns(["stats"])
+            except MalformedAction as error:
+                yield line.path, error.message
 
 
 def _doubles(files: LogicalFiles) -> list[str]:

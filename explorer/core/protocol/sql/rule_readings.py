@@ -61,7 +61,8 @@ def _syntax(tokens: Sequence[Token], schema: StructType) -> str:
     """Return the part that Spark's grammar does not have, as a sentence; empty where nothing shows it."""
     for before, token in pairwise([Token("mark", "(", 0), *tokens]):
         opens = token.text == "[" and _precedes_operand(before, schema)
-        if token.kind == "mark" and (opens or token.text not in _MARKS):
+        matches = token.text in ("~", "!") and _is_value(before, schema)
+        if token.kind == "mark" and (opens or matches or token.text not in _MARKS):
             return f"Spark cannot read {_shortened(token.text)} at character {token.start + 1}."
     last = tokens[-1] if tokens else None
     if last is None or last.kind == "operator" or last.text in ("+", "-", "*", "/", "%", ",", "."):
@@ -76,6 +77,13 @@ def _precedes_operand(token: Token, schema: StructType) -> bool:
     if token.kind == "word":
         return token.text.upper() in _BEFORE_OPERANDS and schema.field(token.text) is None
     return token.kind == "operator" or (token.kind == "mark" and token.text not in (")", "]"))
+
+
+def _is_value(token: Token, schema: StructType) -> bool:
+    """Return whether a value ends with a token: in Spark, ``~`` and ``!`` begin one, and compare nothing."""
+    if token.kind == "word":
+        return schema.field(token.text) is not None and token.text.upper() not in _BEFORE_OPERANDS
+    return token.kind in ("name", "number", "string", "raw") or token.text in (")", "]")
 
 
 def _is_operand(tokens: Sequence[Token], schema: StructType) -> bool:

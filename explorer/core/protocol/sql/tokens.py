@@ -33,7 +33,6 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NO_COLUMNS: Final = frozenset({"NULL", "TRUE", "FALSE", "CURRENT_PATH"})
-_BEFORE_WORDS: Final = frozenset({"NOT", "SELECT", "FROM", "VALUES", "WITH"})
 _TYPED_INTEGER: Final = re.compile(r"\d+(?=[lsy]\Z)", re.IGNORECASE | re.ASCII)
 """The digits of a whole number whose type is written after it, such as ``1L``."""
 
@@ -69,7 +68,7 @@ class Token(msgspec.Struct, frozen=True):
         if self.kind != "word":
             return self.kind == "name"
         word = self.text.upper()
-        return word not in _NO_COLUMNS and not (word in _BEFORE_WORDS and following.kind in ("word", "name"))
+        return word not in _NO_COLUMNS and not (word == "NOT" and following.kind in ("word", "name"))
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -141,6 +140,10 @@ def _is_plain(quoted: str) -> bool:
     return "\\" not in quoted and quoted[0] * 2 not in quoted[1:-1]
 
 
+OPENING_WORDS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
+"""Words that are columns elsewhere, and begin a query after a parenthesis."""
+
+
 class NormalizedExpression(msgspec.Struct, frozen=True):
     """A normalized expression.
 
@@ -179,7 +182,14 @@ def normalize_expression(text: str, tokens: Sequence[Token]) -> NormalizedExpres
             pieces.append(" ")
             length += 1
         starts.append(length)
-        pieces.append(token.text)
-        length += len(token.text)
+        piece = f"`{token.text}`" if len(starts) == 1 and _would_open(tokens) else token.text
+        pieces.append(piece)
+        length += len(piece)
         end = token.end
     return NormalizedExpression(text, "".join(pieces), tuple(tokens), tuple(starts))
+
+
+def _would_open(tokens: Sequence[Token]) -> bool:
+    """Return whether the first token is a column that would begin a query in parentheses."""
+    first, following = tokens[0], tokens[min(1, len(tokens) - 1)]
+    return first.kind == "word" and first.text.lower() in OPENING_WORDS and following.text != "("

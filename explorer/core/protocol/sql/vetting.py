@@ -22,12 +22,17 @@ from explorer.core.protocol.sql.functions import (
     why_refused,
 )
 from explorer.core.protocol.sql.growth import TooLarge, check_growth
-from explorer.core.protocol.sql.tokens import NormalizedExpression, Token, normalize_expression, tokens_of
+from explorer.core.protocol.sql.tokens import (
+    OPENING_WORDS,
+    NormalizedExpression,
+    Token,
+    normalize_expression,
+    tokens_of,
+)
 
 __all__ = ["called_functions", "check_clock", "check_text", "normalized_expression", "quoted_text"]
 
 _REFUSED_WORDS: Final = frozenset({"select", "with"})
-_REFUSED_AFTER_PARENTHESIS: Final = frozenset({"from", "table", "values", "map", "reduce", "execute"})
 _BUILTIN: Final = frozenset({"builtin", "system.builtin"})
 _MOST_DEPTH: Final = 200
 _BEFORE_OPERANDS: Final = frozenset(
@@ -248,7 +253,8 @@ def _check_word(text: str, token: Token, before: Token, following: Token) -> Non
         raise _refused(text, token, "syntax", f"contains {token.text}", f"if it is a column, write `{token.text}`")
     if token.kind == "name" or before.text == ".":
         return
-    opens = before.text == "(" and name in _REFUSED_AFTER_PARENTHESIS and following.text != "("
+    is_value = following.kind == "operator" or following.text in ("(", ")", ".")
+    opens = before.text == "(" and name in OPENING_WORDS and not is_value
     if name in _REFUSED_WORDS or opens:
         advice = f"subqueries are refused, a condition sees one row only. If {token.text} is a column, write"
         raise _refused(text, token, "subquery", f"contains {token.text}", f"{advice} `{token.text}`")

@@ -146,7 +146,11 @@ ICT_ENABLEMENT_VERSION: Final = Integer(
     "delta.inCommitTimestampEnablementVersion", "Version from which commits have their own time.", why_fixed=_CLOCK
 )
 ISOLATION_LEVEL: Final = ChoiceProperty(
-    "delta.isolationLevel", "The isolation level of writers.", "Serializable", ("Serializable",)
+    "delta.isolationLevel",
+    "The isolation level of writers.",
+    "Serializable",
+    ("Serializable",),
+    only_read=("WriteSerializable", "SnapshotIsolation"),
 )
 LOG_RETENTION: Final = Interval(
     "delta.logRetentionDuration", "How long the history of the table is retained.", "interval 30 days"

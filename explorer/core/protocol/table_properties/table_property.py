@@ -130,9 +130,15 @@ class ChoiceProperty(TableProperty, frozen=True):
 
     Attributes:
         exact: True if only their own case is accepted.
+        only_read: Further words that clients take in a table, and set in none.
     """
 
     exact: bool = False
+    only_read: tuple[str, ...] = ()
+
+    def is_taken(self, value: str) -> bool:
+        """Return whether clients take a word that a table has."""
+        return not self.refusal(value) or value.lower() in (word.lower() for word in self.only_read)
 
     def of(self, configuration: Mapping[str, str]) -> str:
         """Return the word in a table, in lower case; empty where the property is not set and has no default."""

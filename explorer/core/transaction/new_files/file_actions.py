@@ -19,6 +19,7 @@ from explorer.core.log.writing.writer_state import CarriedActions, FileKey, carr
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, DeletionVectorId, DomainMetadata, Remove
 from explorer.core.protocol.arrow.arrays import mask, numbers
 from explorer.core.protocol.deletion_vectors import location
+from explorer.core.protocol.file_locations import sizeless
 from explorer.core.protocol.file_paths import canonical_key, encode_path, is_absolute
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.raw_actions import RemoveLine
@@ -43,10 +44,15 @@ def adds(
         data_change: ``dataChange`` of each add.
         unknown: What the files record beyond these columns, by path and identity of the deletion vector
             (`explorer.core.log.writing.writer_state.CarriedActions.unknown_adds`).
+
+    Raises:
+        CorruptTable: The log has no size of a file.
     """
-    unknown_by_key = unknown or {}
-    rows = files.to_pylist(maps_as_pydicts="strict")
-    return tuple(_add(row, data_change, unknown_by_key.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
+    made = _adds(files, data_change, unknown or {})
+    for add in made:
+        if add.size is None:
+            raise sizeless(add.path)
+    return made
 
 
 def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ...]:
@@ -57,7 +63,7 @@ def removes(files: pa.Table, *, now: int, data_change: bool) -> tuple[Remove, ..
         now: ``deletionTimestamp`` in ms since the epoch (FILE-016).
         data_change: ``dataChange`` of each remove.
     """
-    added = adds(files, data_change=data_change)
+    added = _adds(files, data_change, {})
     removed = (remove_of(add, now=now, data_change=data_change) for add in added)
     return tuple(msgspec.structs.replace(item, stats=add.stats) for item, add in zip(removed, added, strict=True))
 
@@ -76,6 +82,11 @@ def remove_of(add: Add, *, now: int, data_change: bool) -> Remove:
         base_row_id=add.base_row_id,
         default_row_commit_version=add.default_row_commit_version,
     )
+
+
+def _adds(files: pa.Table, data_change: bool, unknown: Mapping[tuple[str, str | None], JsonObject]) -> tuple[Add, ...]:
+    rows = files.to_pylist(maps_as_pydicts="strict")
+    return tuple(_add(row, data_change, unknown.get((row["path"], row["dv_unique_id"]), {})) for row in rows)
 
 
 def _add(row: dict[str, Any], data_change: bool, unknown: JsonObject) -> Add:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
+from typing import Final
 
 import msgspec
 
@@ -113,6 +114,9 @@ def default_guards(snapshot: Snapshot, given: Collection[str], rows: int) -> Ite
         if rows and name not in given and stored.doubt:
             evidence = {"rule": stored.text, "rows": rows, "detail": stored.doubt}
             yield GuardResult(f"new-rows:default:{stored.column}", "unknown", evidence, stored.remedy)
+
+
+_BARE: Final = "It is SQL, not JSON with SQL in it as the protocol has it, and delta-spark refuses every write."
 
 
 class RowRule(msgspec.Struct, frozen=True):
@@ -249,7 +253,10 @@ def _invariants(schema: StructType) -> Iterator[RowRule]:
         if text is not None:
             column = format_column(path)
             rule = _invariant(str(text), column)
-            yield RowRule("invariant", column, rule, column_expression("invariant of", column, rule, schema, of="rows"))
+            stored = column_expression("invariant of", column, rule, schema, of="rows")
+            if rule == text and not stored.doubt:
+                stored = msgspec.structs.replace(stored, doubt=_BARE)
+            yield RowRule("invariant", column, rule, stored)
 
 
 def _invariant(text: str, column: str) -> str:

@@ -40,6 +40,9 @@ SCHEMA = parse_schema(
         ("id > $1", "cannot read $"),
         ("id > ?", "cannot read ?"),
         ("id > @limit", "cannot read @"),
+        ("Status ~ '^a'", "cannot read ~ at character 8"),
+        ("id > 0 AND lower(Status) ~* '^a'", "cannot read ~"),
+        ("`Status` !~ '^a'", "cannot read ! at character 10"),
     ],
 )
 @pytest.mark.parametrize("of", ["rows", "values"])

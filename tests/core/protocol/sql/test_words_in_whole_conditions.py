@@ -16,3 +16,12 @@ def test_only_the_file_of_the_value_is_read(name: str, where: str) -> None:
     found = table({0: [PROTOCOL, metadata({"k": "long", name: "string"}, (name,)), *files]})
     kept = found.snapshot().skipping(where.format(name)).files.to_pylist()
     assert [each["path"] for each in kept if each["kept"]] == ["1"]
+
+
+@pytest.mark.parametrize("name", ["values", "from", "table", "map"])
+@pytest.mark.parametrize("where", ["{0} IN ('1')", "k > 0 AND {0} IN ('1')", "NOT {0} NOT IN ('1')", "({0} = '1')"])
+def test_a_column_that_is_called_like_the_beginning_of_a_query_leaves_files_out(name: str, where: str) -> None:
+    files = [add(value, 1, partition_values={name: value}) for value in ("1", "2")]
+    found = table({0: [PROTOCOL, metadata({"k": "long", name: "string"}, (name,)), *files]})
+    kept = found.snapshot().skipping(where.format(name)).files.to_pylist()
+    assert [each["path"] for each in kept if each["kept"]] == ["1"]

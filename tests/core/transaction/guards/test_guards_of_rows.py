@@ -10,6 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled, EngineUnavailable, ExpressionRefused, InvalidIntent, StorageError
+from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.guards.rows import row_guards, row_texts
 from explorer.core.transaction.proposal import GuardResult, RowCheck
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
@@ -17,6 +18,16 @@ from tests.support.logs import small_logs
 
 CHECK = RowCheck("rows:positive", "positive", "id > 0", "Fix them.", unseen="Old rows may break it.")
 OTHER = RowCheck("rows:small", "small", "id < 9", "Fix them too.")
+
+
+REFUSAL: dict[str, Any] = {
+    "reason": "function",
+    "position": 3,
+    "condition": "UNRESOLVED_ROUTINE",
+    "found": "idd",
+    "expected": "id",
+    "nearest": ["id"],
+}
 
 
 class Job:
@@ -46,7 +57,8 @@ class Answers:
         self.asked: list[dict[str, str]] = []
         self.jobs: list[Job] = []
 
-    def vet(self, _schema: object, expression: str) -> None:
+    def vet(self, schema: StructType, expression: str) -> None:
+        assert [field.name for field in schema.fields] == ["id"]
         if self.refused and self.refused in expression:
             raise ExpressionRefused("It is refused.", expression=expression, reason="function")
 
@@ -100,6 +112,7 @@ def test_nothing_to_check_asks_nobody() -> None:
         (3, (-1,), "fail", "1 of 3 rows does not satisfy it."),
         (3, (-1, -2), "fail", "2 of 3 rows do not satisfy it."),
         (1, (-1,), "fail", "1 of 1 row does not satisfy it."),
+        (0, (), "pass", "There are no rows."),
     ],
 )
 def test_a_rule_is_judged_by_its_own_answer(rows: int, broken: tuple[int, ...], status: str, detail: str) -> None:
@@ -135,17 +148,19 @@ def test_long_values_are_cut_and_nulls_stay() -> None:
 def test_a_rule_that_fails_on_a_row_is_broken_and_one_that_cannot_be_read_is_no_intent() -> None:
     runtime = ExpressionRefused("It divides by zero.", expression="id > 0", reason="runtime")
     (found,) = judged(Answers({"error": runtime}), CHECK)
-    assert (found.status, found.remedy) == ("fail", "Fix them.")
+    assert (found.name, found.status, found.remedy) == ("rows:positive", "fail", "Fix them.")
     assert "It fails on a row: It divides by zero." in str(found.evidence["detail"])
     with pytest.raises(InvalidIntent, match="It is refused") as caught:
-        judged(Answers({"error": ExpressionRefused("It is refused.", expression="id > 0", reason="function")}), CHECK)
-    assert (caught.value.field, caught.value.reason, caught.value.expression) == ("expression", "function", "id > 0")
+        judged(Answers({"error": ExpressionRefused("It is refused.", expression="id > 0", **REFUSAL)}), CHECK)
+    assert (caught.value.field, caught.value.expression) == ("expression", "id > 0")
+    assert {name: getattr(caught.value, name) for name in REFUSAL} == REFUSAL
 
 
 def test_a_table_without_rows_is_vetted_only() -> None:
     engine = Answers({}, refused="9")
     (found,) = judged(engine, CHECK, files=0)
-    assert (found.status, found.evidence["rows"], found.evidence["violations"]) == ("pass", 0, 0)
+    assert (found.name, found.status, found.evidence["predicate"]) == ("rows:positive", "pass", "id > 0")
+    assert (found.evidence["rows"], found.evidence["violations"]) == (0, 0)
     assert found.evidence["detail"] == "The table has no rows."
     assert engine.asked == []
     with pytest.raises(InvalidIntent, match="It is refused"):

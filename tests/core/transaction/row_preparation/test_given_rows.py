@@ -445,3 +445,56 @@ def test_what_is_hidden_is_what_was_and_what_goes() -> None:
     (again,) = made.adds
     assert again.deletion_vector is not None
     np.testing.assert_array_equal(read_rows(log.store, again.deletion_vector), [0, 1, 7, 9])
+
+
+def test_an_append_reads_its_source_again_where_the_rules_of_the_table_moved_and_only_there() -> None:
+    log, engine = table(), GivenRows(rows=3)
+    propose = proposer(log, engine, {"kind": "append", "source": ""})
+
+    def read(version: int, *actions: Action) -> int:
+        small_logs.write(log.store, {version: actions})
+        log.refresh()
+        made = propose(log.snapshot(version))
+        assert made.estimate is not None
+        assert made.estimate.rows == 3
+        return len(engine.calls("incoming_rows"))
+
+    assert read(2, small_logs.add("four", 1, partition_values={"p": "a"})) == 1
+    assert read(3, small_logs.add("five", 1, partition_values={"p": "a"})) == 1
+    assert read(4, small_logs.metadata({"id": "long", "p": "string"}, ["p"], FEED)) == 2
+    assert read(5, protocol(3, 7, r="deletionVectors", w="deletionVectors changeDataFeed")) == 3
+    assert read(6, small_logs.add("six", 1, partition_values={"p": "a"})) == 3
+
+
+# --- optimize
+
+
+def test_an_optimize_plans_its_files_and_asks_for_them_when_it_is_written() -> None:
+    log, engine = table(), GivenRows()
+    planned = proposer(log, engine, {"kind": "optimize", "where": "p = 'a'"})(log.snapshot())
+    assert engine.asked == [("vet", {"expression": "p = 'a'"})], "a plan writes nothing"
+    assert names(planned) == {"adds": [], "removes": ["one", "two"], "changes": []}
+    assert planned.estimate is not None
+    assert (planned.estimate.rows, planned.estimate.files, planned.estimate.bytes) == (18, 1, None)
+    made = written(planned)
+    assert engine.calls("compact") == [{"version": 1, "groups": {"one": 0, "two": 0}, "order": [], "curve": True}]
+    assert names(made) == {"adds": ["joined0"], "removes": ["one", "two"], "changes": []}
+    assert made.writing is None
+    assert not any(each.data_change for each in (*made.adds, *made.removes))
+
+
+def test_an_optimize_along_a_curve_orders_and_estimates_bytes_of_large_files_alone() -> None:
+    log, engine = table(), GivenRows()
+    small_logs.write(log.store, {2: [small_logs.add("large", 10, partition_values={"p": "c"}, size=1 << 22)]})
+    log.refresh()
+    planned = proposer(log, engine, {"kind": "optimize", "where": "p = 'c'", "zOrderBy": ["id"]})(log.snapshot())
+    assert planned.estimate is not None
+    assert planned.estimate.bytes == 1 << 22
+    written(planned)
+    assert engine.calls("compact") == [{"version": 2, "groups": {"large": 0}, "order": ["id"], "curve": True}]
+
+
+def test_an_optimize_without_files_to_join_writes_nothing() -> None:
+    log, engine = table(), GivenRows()
+    made = proposer(log, engine, {"kind": "optimize", "where": "p = 'b'"})(log.snapshot())
+    assert (made.writing, made.estimate, names(made)["removes"]) == (None, None, [])

@@ -109,7 +109,7 @@ def compaction(
         tags_by_file = files.column("tags").to_pylist(maps_as_pydicts="strict")
         cube = _text(snapshot.clustering_columns)
         files = files.filter(pa.array([(tags or {}).get(_CUBE_ORDER) != cube for tags in tags_by_file], pa.bool_()))
-    sizes = files.column("size").to_numpy(zero_copy_only=False).astype(np.int64)
+    sizes = files.column("size").fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     masked = files.column("dv_cardinality").fill_null(0).to_numpy(zero_copy_only=False)
     records = files.column("num_records").fill_null(0).to_numpy(zero_copy_only=False)
     heavy = masked > _MASKED * records
@@ -195,7 +195,7 @@ def _bins(places: list[int], sizes: np.ndarray[tuple[int], np.dtype[np.int64]], 
     bins: list[list[int]] = []
     filled = target
     for place in sorted(places, key=lambda each: int(sizes[each])):
-        if filled + int(sizes[place]) > target:
+        if not bins or filled + int(sizes[place]) > target:
             bins.append([])
             filled = 0
         bins[-1].append(place)
