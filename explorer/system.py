@@ -88,8 +88,8 @@ def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ..
     if not path:
         return ()
     try:
-        with Path(path).open("rb") as file:
-            return _clients_in(file, path)
+        with Path(path).open("rb") as opened:
+            return _clients_in(opened, path)
     except OSError as error:
         raise RequestError(
             f"The clients' file {path} cannot be read: {error.strerror}. It is named by --clients or "

@@ -7,9 +7,7 @@ pages themselves and on a page of another server of the same machine, to which b
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +24,7 @@ from tests.e2e.conftest import settle
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.pages.ports import free_port
+from tests.support.pages.serving_command import serving
 from tests.support.shared_tables import REPOSITORY
 
 pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/e2e/test_two_people.py and tests/web/serving")]
@@ -73,22 +72,6 @@ def two_browsers(browser_type: Any, browser_type_launch_args: dict[str, Any], tm
     yield made
     for each in made:
         each.close()
-
-
-@contextmanager
-def command(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run `delta-explorer serve`; the address that it prints first, and its process."""
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "serve", *words], cwd=REPOSITORY, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout is not None
-            (url,) = re.findall(r"http://\S+", process.stdout.readline())
-            yield url, process
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
 
 
 @contextmanager
@@ -164,7 +147,8 @@ def test_neither_of_two_who_signed_in_acts_reads_or_signs_as_the_other(
         add_person(tmp_path / "users.json", name)
     port = free_port()
     words = ["--basic-auth", str(tmp_path / "users.json"), "--allow-commits", "--sign", str(key), "--port", str(port)]
-    with command(str(root), *words) as (url, _):
+    with serving("serve", str(root), *words) as (line, _):
+        (url,) = re.findall(r"http://\S+", line)
         ana, ben = (sign_in(each, url, name) for each, name in zip(two_browsers, ("ana", "ben"), strict=True))
         hers, his = plan(ana, url, "secret-plan-of-ana"), plan(ben, url, "his")
         socket = f"{url.replace('http', 'ws')}ws"
@@ -277,7 +261,8 @@ def attacks(page: Any, url: str, site: str, folder: Path, token: str) -> None:
 
 
 def test_a_token_opens_one_browser_and_no_page_of_the_other(two_browsers: list[Any], root: Path) -> None:
-    with command(str(root), "--allow-commits", "--port", str(free_port())) as (url, process):
+    with serving("serve", str(root), "--allow-commits", "--port", str(free_port())) as (line, process):
+        (url,) = re.findall(r"http://\S+", line)
         first, second = (each.new_page() for each in two_browsers)
         first.goto(url)
         plain = url.partition("?")[0]
@@ -300,4 +285,3 @@ def test_a_token_opens_one_browser_and_no_page_of_the_other(two_browsers: list[A
         send(second, "commit", name="orders", reason="as the other", digest=hers)
         assert commits(root) == []
         assert "hers" not in second.locator("main").inner_text()
-        os.kill(process.pid, signal.SIGINT)
