@@ -18,7 +18,8 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.schema.nested_types import walk
-from explorer.core.protocol.sql.stored_expressions import mentions
+from explorer.core.protocol.schema.path_sets import PathSet
+from explorer.core.protocol.sql.stored_expressions import Mentioned, Mentions
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult
@@ -55,8 +56,9 @@ def mapping_guard(snapshot: Snapshot) -> GuardResult:
 def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
     rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
+    gone = PathSet(paths)
     for path, field in walk(snapshot.schema):
-        if INVARIANTS in field.metadata and not any(_inside(path, gone) for gone in paths):
+        if INVARIANTS in field.metadata and not gone.surrounds(path):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
     words = _Words(
         "No constraint or invariant names the columns.",
@@ -68,10 +70,11 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Generated columns, other than those themselves, whose expression may mention one of the columns (CM-013)."""
+    gone = PathSet(paths)
     rules = {
         f"generated column {format_column(path)}": str(field.metadata[GENERATION_EXPRESSION])
         for path, field in walk(snapshot.schema)
-        if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, gone) for gone in paths)
+        if GENERATION_EXPRESSION in field.metadata and not gone.surrounds(path)
     }
     words = _Words(
         "No generated column is computed from the columns.", "needed to compute", "Drop the generated column first."
@@ -101,7 +104,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable as error:
         return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table again first.")
-    hit = [format_column(path) for path in clustered if any(_inside(path, gone) for gone in paths)]
+    hit = [format_column(path) for path in filter(PathSet(paths).surrounds, clustered)]
     evidence: dict[str, object] = {"clusteringColumns": [format_column(path) for path in clustered]}
     if not hit:
         return _passed("clustering-columns", evidence, "No clustering column is touched.")
@@ -113,7 +116,8 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     """Fields inside a column whose CHAR and VARCHAR parts are spelt out in its metadata, which would become wrong."""
     spelt = [path for path, field in walk(schema) if CHAR_VARCHAR in field.metadata]
-    hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
+    outside = PathSet(path[:-1] for path in paths)
+    hit = [format_column(top) for top in filter(outside.is_inside, spelt)]
     if not hit:
         return None
     detail = f"The metadata of {', '.join(hit)} spells out its CHAR and VARCHAR parts, and would become wrong."
@@ -132,10 +136,11 @@ class _Words(NamedTuple):
 def _expressions(
     guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], words: _Words
 ) -> GuardResult:
-    hit = {name: text for name, text in rules.items() if any(mentions(text, path, schema) for path in paths)}
+    mentioned = Mentioned(paths, schema)
+    hit = {name: text for name, text in rules.items() if mentioned.by(text)}
     if not hit:
         return _passed(guard, {"looked at": len(rules)}, words.none)
-    named = [format_column(path) for path in paths if any(mentions(text, path, schema) for text in hit.values())]
+    named = [format_column(path) for path in filter(Mentions(hit.values(), schema).of, paths)]
     detail = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} {words.some} {', '.join(hit)}."
     return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, words.remedy)
 
@@ -155,7 +160,3 @@ def _invariant_text(value: JsonValue) -> str:
 
 def _passed(guard: str, evidence: dict[str, object], detail: str) -> GuardResult:
     return GuardResult(guard, "pass", evidence | {"detail": detail})
-
-
-def _inside(path: Path, outer: Path) -> bool:
-    return path[: len(outer)] == outer
