@@ -35,6 +35,7 @@ def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_MOST_SHOWN: Final = 200
 _NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
 _LITERAL: Final = re.compile(r"\d+(e\d+)?(bd|[lsyfd])?", re.IGNORECASE | re.ASCII)
 """A number; any other word that begins with a digit is a name."""
@@ -215,7 +216,8 @@ def _tokens(text: str, field: str | None = None) -> list[Token]:
     try:
         return tokens_of(text)
     except RequestError as error:
-        message = error.message.replace("The condition", f"The expression {text!r}")
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\u2026"
+        message = error.message.replace("The condition", f"The expression {shown!r}")
         raise InvalidIntent(message, field=field, found=text) from error
 
 
