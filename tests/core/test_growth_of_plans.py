@@ -20,8 +20,7 @@ from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.versions.snapshot import Snapshot
 from tests.support.logs import small_logs
 
-# The sizes differ by this factor. What grows with the size takes as many times as long; what grows with its square takes
-# the square of it.
+# Between the two sizes. What grows with the size takes as many times as long; what grows with its square, 64 times.
 _FACTOR = 8
 
 
