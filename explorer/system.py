@@ -7,9 +7,8 @@ import random
 import time
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.my_clients import MyClient, parse_my_clients
@@ -27,6 +26,8 @@ CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
 
 # A list of clients has a few lines.
 _MOST_BYTES: Final = 1 << 20
+# By path: which file was read last, and the clients in it.
+_READ: Final[dict[str, tuple[tuple[int, ...] | None, tuple[MyClient, ...]]]] = {}
 
 ENGINE_INFO: Final = f"{ENGINE}/{VERSION}"
 """How commits name the program that wrote them."""
@@ -87,7 +88,8 @@ def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ..
     if not path:
         return ()
     try:
-        return _read_clients(path, os.stat(path).st_mtime_ns)
+        with Path(path).open("rb") as opened:
+            return _clients_in(opened, path)
     except OSError as error:
         raise RequestError(
             f"The clients' file {path} cannot be read: {error.strerror}. It is named by --clients or "
@@ -96,10 +98,18 @@ def my_clients(file: str | os.PathLike[str] | None = None) -> tuple[MyClient, ..
         ) from error
 
 
-@lru_cache(maxsize=4)
-def _read_clients(path: str, _written: int) -> tuple[MyClient, ...]:
-    with Path(path).open("rb") as file:
-        data = file.read(_MOST_BYTES + 1)
+def _clients_in(file: BinaryIO, path: str) -> tuple[MyClient, ...]:
+    """Return the clients that an open file names; it is read when it is another one than last time, or was changed."""
+    status = os.fstat(file.fileno())
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    known, clients = _READ.get(path, (None, ()))
+    if stamp != known:
+        clients = _parsed(file.read(_MOST_BYTES + 1), path)
+        _READ[path] = stamp, clients
+    return clients
+
+
+def _parsed(data: bytes, path: str) -> tuple[MyClient, ...]:
     if len(data) > _MOST_BYTES:
         raise RequestError(
             f"The clients' file {path} has more than {_MOST_BYTES:,} bytes, the most that are read. It is named by "

@@ -131,23 +131,21 @@ def signing_key(file: Path | None) -> SigningKey | None:
         return None
     from explorer.report.signature import read_key
 
-    data, comment = read_whole(file), _comment(file)
+    data, public = read_whole(file), _public(file)
     given = os.environ.get(PASSPHRASE)
     try:
-        return read_key(data, given.encode() if given else None, comment)
+        return read_key(data, given.encode() if given else None).named_by(public)
     except RequestError as error:
         if error.field != "passphrase" or given or not sys.stdin.isatty():
             raise
     asked: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
-    return read_key(data, asked.encode(), comment)
+    return read_key(data, asked.encode()).named_by(public)
 
 
-def _comment(key: Path) -> str:
-    """What the public key beside a private one says of its owner."""
+def _public(key: Path) -> bytes:
+    """The public key beside a private one; it says who owns it."""
     public = key.with_name(key.name + ".pub")
-    if not public.is_file():
-        return ""
-    return " ".join(read_whole(public).decode(errors="replace").split()[2:])
+    return read_whole(public) if public.is_file() else b""
 
 
 def read_case_file(path: Path) -> CaseFile:

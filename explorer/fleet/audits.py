@@ -101,23 +101,27 @@ def audits(
         now: The present of all of them, with a zone; else that of this machine at the start.
     """
     present = datetime.now(UTC) if now is None else now
-    record = None if resume is None else AuditRecord(Path(resume), options, present)
-    task = partial(
-        answer,
-        storage_options=storage_options,
-        options=options,
-        now=present,
-        known={} if record is None else record.versions,
-    )
-    found_places = places(roots)
-    many = on_spark(found_places, task) if spark else in_processes(found_places, task, processes or os.cpu_count() or 1)
-    for found in many:
-        if found.known and record is not None:
-            yield msgspec.structs.replace(found, document=record.document(found.location))
-            continue
-        if record is not None and found.document is not None:
-            record.add(found.location, found.document)
-        yield found
+    task = partial(answer, storage_options=storage_options, options=options, now=present)
+
+    def answered(known: Mapping[str, int]) -> Iterator[TableAudit]:
+        asked, found_places = partial(task, known=known), places(roots)
+        return (
+            on_spark(found_places, asked)
+            if spark
+            else in_processes(found_places, asked, processes or os.cpu_count() or 1)
+        )
+
+    if resume is None:
+        yield from answered({})
+        return
+    with AuditRecord(Path(resume), options, present) as record:
+        for found in answered(record.versions):
+            if found.known:
+                yield msgspec.structs.replace(found, document=record.document(found.location))
+                continue
+            if found.document is not None:
+                record.add(found.location, found.document)
+            yield found
 
 
 def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

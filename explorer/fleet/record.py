@@ -8,9 +8,12 @@ days count for nobody, and are left out when the record is opened.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -44,7 +47,7 @@ class _Line(msgspec.Struct):
 
 
 class AuditRecord:
-    """The record, opened to read and to go on.
+    """The record, opened to read and to go on; a context manager that closes it.
 
     Args:
         path: The file; it need not exist.
@@ -64,20 +67,35 @@ class AuditRecord:
         self._options: dict[str, Any] = _asked(msgspec.to_builtins(options))
         self.versions: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
+        # It stays open: what takes the name of the file that was read is neither cut nor written to.
         try:
-            if path.exists():
-                self._open(now.astimezone(UTC).date())
-            else:
-                path.touch()
+            self._file = path.open("a+b")
         except OSError as error:
             raise self._failed(error) from error
+        try:
+            self._open(now.astimezone(UTC).date())
+        except OSError as error:
+            self._file.close()
+            raise self._failed(error) from error
+        except RequestError:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> AuditRecord:
+        """Return this object."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._file.close()
 
     def document(self, location: str) -> AuditDocument:
         """The audit of a table that is in the record."""
         start, length = self._places[location]
-        with self._path.open("rb") as file:
-            file.seek(start)
-            return msgspec.json.decode(file.read(length), type=_Line).document
+        self._file.seek(start)
+        return msgspec.json.decode(self._file.read(length), type=_Line).document
 
     def add(self, location: str, document: AuditDocument) -> None:
         """Add a table that is done.
@@ -87,8 +105,8 @@ class AuditRecord:
         """
         line = msgspec.json.encode(_Line(location, self._options, document)) + b"\n"
         try:
-            with self._path.open("ab") as file:
-                file.write(line)
+            while line:
+                line = line[os.write(self._file.fileno(), line) :]
         except OSError as error:
             raise self._failed(error) from error
 
@@ -103,8 +121,7 @@ class AuditRecord:
         if sum(length for _, length, _ in kept) < end:
             self._leave_out_others([(start, length) for start, length, _ in kept])
         else:
-            with self._path.open("ab") as file:
-                file.truncate(end)
+            self._file.truncate(end)
         place = 0
         for _, length, found in kept:
             if _asked(found.looks) == self._options and found.day == day:
@@ -114,27 +131,32 @@ class AuditRecord:
 
     def _leave_out_others(self, spans: Iterable[tuple[int, int]]) -> None:
         """Write the file again with some spans of it alone: of each the start and the length, in bytes."""
-        with self._path.open("rb") as source, atomic_write(str(self._path)) as file:
+        with atomic_write(str(self._path)) as file:
             for start, length in spans:
-                source.seek(start)
-                file.write(source.read(length))
+                self._file.seek(start)
+                file.write(self._file.read(length))
+            written = os.fstat(file.fileno())
+        self._file.close()
+        self._file = self._path.open("a+b")
+        if not os.path.samestat(written, os.fstat(self._file.fileno())):
+            raise OSError(errno.EBUSY, "another program replaced it")
 
     def _lines(self) -> Iterator[tuple[bytes, _Line]]:
         """The whole lines."""
-        with self._path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    found = msgspec.json.decode(line, type=_Line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise RequestError(
-                        f"Line {number} of {self._path} is not of a record of audits: {error}. Name another file, or "
-                        "remove this one to begin again.",
-                        path=str(self._path),
-                        position=number,
-                    ) from error
-                yield line, found
+        self._file.seek(0)
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                found = msgspec.json.decode(line, type=_Line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise RequestError(
+                    f"Line {number} of {self._path} is not of a record of audits: {error}. Name another file, or "
+                    "remove this one to begin again.",
+                    path=str(self._path),
+                    position=number,
+                ) from error
+            yield line, found
 
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(

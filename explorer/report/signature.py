@@ -59,6 +59,14 @@ class SigningKey:
         self._public = _string(_KIND) + _string(key.public_key().public_bytes_raw())
         self.signer = Signer(fingerprint=fingerprint(self._public), comment=comment)
 
+    def named_by(self, public: bytes) -> SigningKey:
+        """Return the key with the comment of a public key as OpenSSH writes it, if that is its other half."""
+        kind, _, rest = public.partition(b" ")
+        text, _, comment = rest.partition(b" ")
+        if kind != _KIND or text.strip() != base64.b64encode(self._public):
+            return self
+        return SigningKey(self._key, " ".join(comment.decode(errors="replace").split()))
+
     def sign(self, data: bytes) -> bytes:
         """Return the signature of a file's bytes."""
         signed = self._key.sign(_signed(data, _HASHES[0], NAMESPACE.encode()))
@@ -121,7 +129,7 @@ def fingerprint(public: bytes) -> str:
     return f"SHA256:{digest}"
 
 
-def read_key(data: bytes, passphrase: bytes | None, comment: str = "") -> SigningKey:
+def read_key(data: bytes, passphrase: bytes | None) -> SigningKey:
     """Read a private key, OpenSSH's or PEM.
 
     Raises:
@@ -154,7 +162,7 @@ def read_key(data: bytes, passphrase: bytes | None, comment: str = "") -> Signin
         raise _no_key() from error
     if not isinstance(key, Ed25519PrivateKey):
         raise _no_key()
-    return SigningKey(key, comment)
+    return SigningKey(key)
 
 
 def read_signature(data: bytes) -> Signature:

@@ -10,9 +10,12 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, Final
 
 __all__ = ["atomic_write", "flush_folder"]
+
+# O_PATH opens a folder that this user may write into and not list, too.
+_FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
 @contextmanager
@@ -30,13 +33,23 @@ def atomic_write(
         target: Path of the file to be; its name alone, if ``folder`` is given.
         name_it: Gives the written file its name: ``os.replace``, or ``os.link``, which fails if there is one.
         durable: Flush the bytes to disk before the name is given; the name lasts after `flush_folder`.
-        folder: The open folder of the file, so that nothing can take that folder's place meanwhile.
+        mode: The file's permissions, before the process's mask.
+        folder: The open folder of the file; else the folder in ``target`` is opened, where the system can. Either way
+            nothing can take that folder's place meanwhile.
 
     Raises:
         FileExistsError: There is one, and ``name_it`` does not replace it.
         OSError: The file cannot be written or named.
     """
     above, name = os.path.split(target)
+    if folder is None and os.open in os.supports_dir_fd:
+        handle = os.open(above or os.curdir, _FOLDER)
+        try:
+            with atomic_write(name, name_it, durable=durable, mode=mode, folder=handle) as file:
+                yield file
+        finally:
+            os.close(handle)
+        return
     # `explorer.core.maintenance.folder_listing` knows this pattern.
     aside = os.path.join(above, f".{name}.{secrets.token_hex(8)}.tmp")
     try:

@@ -10,6 +10,7 @@ many bytes; whatever cannot be read, or not written, counts as not kept, and a d
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import stat
 import struct
@@ -28,6 +29,7 @@ import pyarrow as pa
 from explorer.core.errors import ExplorerError
 from explorer.core.log.log_path import LogPath
 from explorer.storage.atomic_write import atomic_write
+from explorer.storage.own_folder import make_own_folder
 from explorer.storage.schemes import known_scheme
 
 __all__ = ["CACHE_VARIABLE", "IndexFile", "IndexFolder", "user_indexes"]
@@ -152,7 +154,7 @@ class IndexFolder:
             return
         path = self._path(location)
         try:
-            self._make_folder()
+            make_own_folder(self._folder)
             with atomic_write(str(path), durable=False, mode=0o600) as file:
                 _write(file, tables(), _harmless(location), self._program, self._most_bytes)
             self._bound()
@@ -189,19 +191,6 @@ class IndexFolder:
         name = sha256(f"{self._program}\n{_harmless(location)}".encode("utf-8", "surrogatepass")).hexdigest()
         return self._folder / f"{name[:40]}{_SUFFIX}"
 
-    def _make_folder(self) -> None:
-        """Make the folder, for its owner alone.
-
-        Raises:
-            OSError: It cannot be made, or belongs to another user.
-        """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = self._folder.stat()
-        if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            raise PermissionError("the folder belongs to another user")
-        if stat.S_IMODE(status.st_mode) & 0o077:
-            self._folder.chmod(0o700)
-
     def _may_change(self, location: str, covered: Sequence[LogPath]) -> bool:
         """Return whether a file was written so recently that its time may be the same after the next write."""
         newest = max((path.etag for path in covered), default=0) if location.startswith("file:") else 0
@@ -227,11 +216,12 @@ class IndexFolder:
 
     def _opened(self, path: Path) -> tuple[pa.Buffer, _Directory] | None:
         """Return the bytes of a file and its directory; None if that is broken."""
-        status = path.stat()
-        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & _WRITTEN_BY_OTHERS):
-            raise PermissionError("another user owns the file, or may write to it")
-        with pa.memory_map(str(path)) as file:
-            content = file.read_buffer()
+        # Opened once: another file that takes the name after the check is not read.
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & _WRITTEN_BY_OTHERS):
+                raise PermissionError("another user owns the file, or may write to it")
+            content = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return _directory(content)
 
     def _described(self, path: Path, status: os.stat_result) -> IndexFile:

@@ -163,9 +163,10 @@ def test_what_is_no_report_is_not_valid() -> None:
 
 
 def test_keys_with_and_without_a_passphrase(private: Ed25519PrivateKey, key: SigningKey) -> None:
+    public = _public(private) + b" ana\n"
     for form in (PrivateFormat.PKCS8, PrivateFormat.OpenSSH):
         bare = private.private_bytes(Encoding.PEM, form, NoEncryption())
-        assert read_key(bare, None, "ana").signer == key.signer
+        assert read_key(bare, None).named_by(public).signer == key.signer
     locked = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
     assert read_key(locked, b"secret").signer.fingerprint == key.signer.fingerprint
     for passphrase in (None, b"wrong"):

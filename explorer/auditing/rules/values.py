@@ -17,7 +17,7 @@ from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import floats, mask, only_array, validity
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column
 from explorer.core.protocol.schema.field_metadata import IDENTITY_START
-from explorer.core.protocol.sql.stored_expressions import mentions
+from explorer.core.protocol.sql.stored_expressions import Mentions
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
@@ -41,13 +41,11 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return ()
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
-    checks = constraints(snapshot.metadata.configuration).values()
+    checked = Mentions(constraints(snapshot.metadata.configuration).values(), snapshot.schema)
     unchecked = [
         column.name
         for column in snapshot.statistics_columns
-        if len(column.path) == 1
-        and _may_be_null(snapshot.schema, column)
-        and not any(mentions(text, column.path, snapshot.schema) for text in checks)
+        if len(column.path) == 1 and _may_be_null(snapshot.schema, column) and not checked.of(column.path)
     ]
     free = [column.name for column, ranges in subject.column_ranges_of(unchecked) if _nulls(ranges) == 0]
     if not free:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -18,8 +17,8 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, emit, listing, note, patience
-from explorer.cli.report_files import check_place, read_whole
-from explorer.core.errors import CorruptTable, ExplorerError, RequestError, StorageError
+from explorer.cli.report_files import check_place, read_whole, save_whole
+from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
@@ -199,10 +198,4 @@ def _known(path: Path) -> dict[str, int]:
 
 
 def _keep(path: Path, known: dict[str, int]) -> None:
-    """Replace the state as a whole: a stop in between leaves the one before."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_bytes(msgspec.json.format(msgspec.json.encode(known, order="sorted")) + b"\n")
-        os.replace(part, path)
-    except OSError as error:
-        raise StorageError(f"The state cannot be kept in {path}: {error.strerror}.", path=str(path)) from error
+    save_whole(path, msgspec.json.format(msgspec.json.encode(known, order="sorted")) + b"\n")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from explorer.core.errors import EngineUnavailable
+from explorer.storage.own_folder import make_own_folder
 
 __all__ = ["SUPPORTED", "JavaRuntime", "cache_folder", "find_java"]
 
@@ -76,12 +77,15 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the user's cache folder for this program, made if absent; a temporary one if it cannot be written to."""
+    """Return the user's cache folder for this program, made if absent.
+
+    A temporary one takes its place if it cannot be written to or belongs to another user: what is in it is run.
+    """
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     folder = Path(base) / "delta-table-explorer"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_own_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:

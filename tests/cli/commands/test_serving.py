@@ -9,8 +9,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,29 +16,8 @@ import pytest
 from explorer.web.serving.people.password_file import write_user
 from tests.cli.conftest import Call
 from tests.support.pages.ports import free_port
+from tests.support.pages.serving_command import serving
 from tests.support.shared_tables import REPOSITORY
-
-# Python may have been started with interrupts ignored; a person's terminal does not do that.
-PROGRAM = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from explorer.cli import main
-main()
-"""
-
-
-@contextmanager
-def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Start the command; its first line on stdout, and the process, which is interrupted at the end."""
-    command = [sys.executable, "-c", PROGRAM, *arguments]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline(), process
-        finally:
-            process.send_signal(signal.SIGINT)
 
 
 @pytest.mark.whole("tests/demo/test_warehouse.py, and test_serve_takes_the_port_and_several_roots")
@@ -128,7 +105,7 @@ def test_port_that_is_taken_is_refused(demo_warehouse: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         # In a process of its own: Bokeh leaves a socket open when it cannot listen.
-        command = [sys.executable, "-c", PROGRAM, "serve", str(demo_warehouse), "--json", "--port"]
+        command = [sys.executable, "-m", "explorer.cli", "serve", str(demo_warehouse), "--json", "--port"]
         command.append(str(taken.getsockname()[1]))
         completed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120)
     assert (completed.returncode, completed.stdout) == (2, "")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
 from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
 from explorer.web.serving.people.known_browsers import KnownBrowsers
-from explorer.web.serving.people.password_file import write_user
+from explorer.web.serving.people.password_file import PasswordFile, write_user
 from tests.support.pages.raw_pages import Answer, Pages, served_here
 
 PUBLIC = "https://example.org/"
@@ -164,3 +167,23 @@ def test_what_is_not_an_address_is_refused(text: str, tables: Path) -> None:
 def test_a_trusted_proxy_needs_the_address_that_people_open(tables: Path) -> None:
     with pytest.raises(RequestError, match="--trusted-proxy needs --public-url"):
         serve([str(tables)], start=False, trusted_proxies=["10.0.0.1"])
+
+
+def test_an_unknown_name_takes_as_long_as_the_names_of_the_file(tmp_path: Path) -> None:
+    """Hashes of another program can cost far less, or more, than those that this program writes."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+    file = tmp_path / "users.json"
+    file.write_text(json.dumps({name: cheap.hash(f"secret-of-{name}") for name in ("ana", "ben")}))
+    file.chmod(0o600)
+    users = PasswordFile(file)
+
+    def cost(name: str) -> float:
+        began = time.process_time()
+        for _ in range(5):
+            assert users.verified(name, "a wrong guess") is None
+        return time.process_time() - began
+
+    assert cost("stranger") < 20 * max(cost("ana"), 0.001)
+    # Whose hash is checked in vain lets nobody in.
+    assert [users.verified("stranger", f"secret-of-{name}") for name in ("ana", "ben")] == [None, None]
+    assert users.verified("ana", "secret-of-ana") is not None

@@ -7,16 +7,21 @@ that the text may mention counts as mentioned; a text that cannot be split into 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
 from explorer.core.errors import ExpressionRefused, InvalidIntent, RequestError
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructType
+from explorer.core.protocol.schema.path_sets import PathSet
+from explorer.core.protocol.sql.expression_scopes import lambda_scopes, type_scopes
 from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_ARGUMENTS
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import check_text
 
 __all__ = [
+    "Mentioned",
+    "Mentions",
     "check_stored_expression",
     "double_quoted",
     "expression_columns",
@@ -30,6 +35,7 @@ def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_MOST_SHOWN: Final = 200
 _NUMBER: Final = re.compile(r"\d+\w*\.?\w*")
 _LITERAL: Final = re.compile(r"\d+(e\d+)?(bd|[lsyfd])?", re.IGNORECASE | re.ASCII)
 """A number; any other word that begins with a digit is a name."""
@@ -48,8 +54,6 @@ _WORDS: Final = _split(
     """
 )
 """Words of SQL that are not columns; if a column of such a name exists, the word counts as the column."""
-_NESTED: Final = frozenset(["array", "map", "struct"])
-"""Types that are written with other types, and with names of fields, in angle brackets."""
 
 
 def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
@@ -63,14 +67,14 @@ def expression_columns(text: str) -> tuple[tuple[str, ...], ...]:
         InvalidIntent: A quote or a comment is not closed.
     """
     tokens = _tokens(text)
-    lambdas, types = _lambdas(tokens), _types(tokens)
+    bound, types = lambda_scopes(tokens), type_scopes(tokens)
     columns: dict[tuple[str, ...], None] = {}
     index = 0
     while index < len(tokens):
         path, after = _path(tokens, index)
-        if path and not _is_no_column(tokens, index, path, after) and not any(index in each for each in types):
-            bound = any(index in body and path[0].lower() in names for names, body in lambdas)
-            if not bound:
+        if path and not _is_no_column(tokens, index, path, after) and not types.hold(index):
+            name = path[0].lower()
+            if name not in bound or not bound[name].hold(index):
                 columns[path] = None
         index = max(after, index + 1)
     return tuple(columns)
@@ -96,12 +100,44 @@ def mentions(text: str, path: tuple[str, ...], schema: StructType | None = None)
         path: Logical path; the steps ``element``, ``key`` and ``value`` into arrays and maps need not be written.
         schema: Distinguishes these steps from fields of such names; without it, such a field counts as its struct.
     """
-    try:
-        written = (*expression_columns(text), *((token.text[1:-1],) for token in double_quoted(text)))
-    except InvalidIntent:
-        return True
-    wanted = _folded(path, schema)
-    return any(_overlap(_folded(item, schema), wanted) for item in written)
+    return Mentions([text], schema).of(path)
+
+
+class Mentions:
+    """The columns that some expressions may read, as `mentions` says for one: looked up at once, however many they are.
+
+    Args:
+        texts: The expressions.
+        schema: As in `mentions`.
+    """
+
+    def __init__(self, texts: Iterable[str], schema: StructType | None = None) -> None:
+        self._schema = schema
+        written = [_written(text, schema) for text in texts]
+        self._everything = None in written
+        self._paths = PathSet(path for paths in written for path in paths or ())
+
+    def of(self, path: tuple[str, ...]) -> bool:
+        """Return whether one of the expressions may read a column, a part of it, or a column that it is a part of."""
+        return self._everything or self._paths.touches(_folded(path, self._schema))
+
+
+class Mentioned:
+    """Columns to look for in expressions: how many they are costs no expression anything.
+
+    Args:
+        paths: Logical paths.
+        schema: As in `mentions`.
+    """
+
+    def __init__(self, paths: Iterable[tuple[str, ...]], schema: StructType | None = None) -> None:
+        self._schema = schema
+        self._paths = PathSet(_folded(path, schema) for path in paths)
+
+    def by(self, text: str) -> bool:
+        """Return whether an expression may read one of them, as `mentions` says."""
+        written = _written(text, self._schema)
+        return bool(self._paths) and (written is None or any(map(self._paths.touches, written)))
 
 
 def unknown_columns(text: str, schema: StructType) -> tuple[str, ...]:
@@ -163,11 +199,21 @@ def expression_text(text: str) -> str:
     return " ".join(pieces)
 
 
+def _written(text: str, schema: StructType | None) -> frozenset[tuple[str, ...]] | None:
+    """Return the columns that an expression names, as `_folded` has them; None if it cannot be split."""
+    try:
+        written = (*expression_columns(text), *((token.text[1:-1],) for token in double_quoted(text)))
+    except InvalidIntent:
+        return None
+    return frozenset(_folded(path, schema) for path in written)
+
+
 def _tokens(text: str, field: str | None = None) -> list[Token]:
     try:
         return tokens_of(text)
     except RequestError as error:
-        message = error.message.replace("The condition", f"The expression {text!r}")
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\u2026"
+        message = error.message.replace("The condition", f"The expression {shown!r}")
         raise InvalidIntent(message, field=field, found=text) from error
 
 
@@ -201,51 +247,6 @@ def _is_no_column(tokens: list[Token], place: int, path: tuple[str, ...], after:
     return len(path) == 1 and tokens[place].kind == "word" and (typed or joins)
 
 
-def _lambdas(tokens: list[Token]) -> list[tuple[frozenset[str], range]]:
-    """Return the parameters of each lambda, ``x -> ...`` or ``(x, y) -> ...``, and the indexes of its tokens."""
-    lambdas = []
-    for index, token in enumerate(tokens[:-2]):
-        if not (token.text == "-" and tokens[index + 1].text == ">" and tokens[index + 1].start == token.end):
-            continue
-        begin = max(index - 1, 0)
-        if tokens[begin].text == ")":
-            while begin and tokens[begin].text != "(":
-                begin -= 1
-        names = frozenset(each.value.lower() for each in tokens[begin:index])
-        lambdas.append((names - {"(", ")", ","}, range(begin, _end(tokens, index))))
-    return lambdas
-
-
-def _types(tokens: list[Token]) -> list[range]:
-    """Return the indexes of the tokens in the angle brackets of each type in a cast."""
-    types = []
-    for index, (before, token, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
-        nested = token.kind == "word" and token.text.lower() in _NESTED and after.text == "<"
-        if nested and (before.is_word("AS") or before.text == ":"):
-            types.append(range(index + 2, _closed(tokens, index + 2)))
-    return types
-
-
-def _closed(tokens: list[Token], place: int) -> int:
-    """Return the index where an angle bracket is closed."""
-    depth = 0
-    for later in range(place, len(tokens)):
-        depth += {"<": 1, ">": -1}.get(tokens[later].text, 0)
-        if not depth:
-            return later
-    return len(tokens)
-
-
-def _end(tokens: list[Token], place: int) -> int:
-    """Return where the argument of a token ends: at a comma, or at the parenthesis that closes the call."""
-    depth = 0
-    for later in range(place, len(tokens)):
-        depth += {"(": 1, ")": -1}.get(tokens[later].text, 0)
-        if depth < 0 or (not depth and tokens[later].text == ","):
-            return later
-    return len(tokens)
-
-
 def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]:
     """Return a path in lower case without the steps into arrays and maps, which SQL does not always write.
 
@@ -271,11 +272,6 @@ def _folded(path: tuple[str, ...], schema: StructType | None) -> tuple[str, ...]
 
 def _entry(kind: MapType) -> dict[str, DataType]:
     return {"key": kind.key_type, "value": kind.value_type}
-
-
-def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    shorter = min(len(a), len(b))
-    return a[:shorter] == b[:shorter]
 
 
 def _has(kind: DataType, path: tuple[str, ...]) -> bool:

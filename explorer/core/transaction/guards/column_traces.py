@@ -21,6 +21,7 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.schema.nested_types import Path
+from explorer.core.protocol.schema.path_sets import PathSet
 from explorer.core.protocol.table_properties.registry import STATS_COLUMNS
 from explorer.core.transaction.intents.property_settings import statistics_columns_of
 from explorer.core.transaction.proposal import GuardResult
@@ -116,7 +117,8 @@ def _in_commits(naming: Sequence[Mapping[str, object]], names: str) -> Iterator[
 
 def _in_settings(snapshot: Snapshot, paths: Sequence[Path], *, renamed: bool) -> Iterator[str]:
     listed = snapshot.metadata.configuration.get(STATS_COLUMNS.key, "")
-    if listed.strip() and any(_touches(each, path) for each in statistics_columns_of(listed) for path in paths):
+    named = PathSet(map(_folded, paths))
+    if listed.strip() and any(named.touches(_folded(each)) for each in statistics_columns_of(listed)):
         follows = "the commit writes the new name into it" if renamed else "the commit takes the column out of it"
         yield f"{STATS_COLUMNS} names it; {follows}."
     if not renamed:
@@ -125,7 +127,7 @@ def _in_settings(snapshot: Snapshot, paths: Sequence[Path], *, renamed: bool) ->
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable:
         return  # judged where the table is clustered
-    if any(_touches(each, path) for each in clustered for path in paths):
+    if any(named.touches(_folded(each)) for each in clustered):
         yield "The table is clustered by it, and stays so under the new name."
 
 
@@ -148,6 +150,5 @@ def _names(text: str, path: Path) -> bool:
     return re.search(rf"(?<!\w)`?{first}`?(?!\w){parts}", plain, re.IGNORECASE) is not None
 
 
-def _touches(one: Path, other: Path) -> bool:
-    shorter = min(len(one), len(other))
-    return [part.lower() for part in one[:shorter]] == [part.lower() for part in other[:shorter]]
+def _folded(path: Path) -> Path:
+    return tuple(part.lower() for part in path)

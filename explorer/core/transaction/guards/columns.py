@@ -20,7 +20,8 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.schema.nested_types import Path, walk
-from explorer.core.protocol.sql.stored_expressions import mentions
+from explorer.core.protocol.schema.path_sets import PathSet
+from explorer.core.protocol.sql.stored_expressions import Mentioned, Mentions
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult
@@ -118,8 +119,9 @@ def mapping_guard(snapshot: Snapshot) -> GuardResult:
 def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Judge CHECK constraints and column invariants that may mention one of the columns (CONSTR-012)."""
     rules = {f"constraint {name}": text for name, text in constraints(snapshot.metadata.configuration).items()}
+    changed = PathSet(paths)
     for path, field in walk(snapshot.schema):
-        if INVARIANTS in field.metadata and not any(_inside(path, changed) for changed in paths):
+        if INVARIANTS in field.metadata and not changed.surrounds(path):
             rules[f"invariant of {format_column(path)}"] = _invariant_text(field.metadata[INVARIANTS])
     words = _ExpressionTexts(
         "No constraint or invariant names the columns.",
@@ -131,10 +133,11 @@ def constraint_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 
 def generated_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
     """Judge other generated columns whose expression may mention one of the columns (CM-013)."""
+    changed = PathSet(paths)
     rules = {
         f"generated column {format_column(path)}": str(field.metadata[GENERATION_EXPRESSION])
         for path, field in walk(snapshot.schema)
-        if GENERATION_EXPRESSION in field.metadata and not any(_inside(path, changed) for changed in paths)
+        if GENERATION_EXPRESSION in field.metadata and not changed.surrounds(path)
     }
     words = _ExpressionTexts(
         "No generated column is computed from the columns.", "needed to compute", "Drop the generated column first."
@@ -164,7 +167,7 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
         clustered = clustering_columns(snapshot.schema, snapshot.column_mapping_mode, snapshot.domain_metadata)
     except CorruptTable as error:
         return GuardResult("clustering-columns", "unknown", {"detail": str(error)}, "Cluster the table again first.")
-    hit = [format_column(path) for path in clustered if any(_inside(path, dropped) for dropped in paths)]
+    hit = [format_column(path) for path in filter(PathSet(paths).surrounds, clustered)]
     evidence: dict[str, object] = {"clusteringColumns": [format_column(path) for path in clustered]}
     if not hit:
         return _passed("clustering-columns", evidence, "No clustering column is touched.")
@@ -176,7 +179,8 @@ def clustering_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
 def char_guard(schema: StructType, paths: Sequence[Path]) -> GuardResult | None:
     """Judge fields inside a column whose metadata spells out its CHAR and VARCHAR parts: it would become wrong."""
     spelt = [path for path, field in walk(schema) if CHAR_VARCHAR in field.metadata]
-    hit = [format_column(top) for top in spelt if any(len(path) > len(top) and _inside(path, top) for path in paths)]
+    outside = PathSet(path[:-1] for path in paths)
+    hit = [format_column(top) for top in filter(outside.is_inside, spelt)]
     if not hit:
         return None
     detail = f"The metadata of {', '.join(hit)} spells out its CHAR and VARCHAR parts, and would become wrong."
@@ -195,10 +199,11 @@ class _ExpressionTexts(NamedTuple):
 def _expressions(
     guard: str, rules: dict[str, str], schema: StructType, paths: Sequence[Path], words: _ExpressionTexts
 ) -> GuardResult:
-    hit = {name: text for name, text in rules.items() if any(mentions(text, path, schema) for path in paths)}
+    mentioned = Mentioned(paths, schema)
+    hit = {name: text for name, text in rules.items() if mentioned.by(text)}
     if not hit:
         return _passed(guard, {"looked at": len(rules)}, words.none)
-    named = [format_column(path) for path in paths if any(mentions(text, path, schema) for text in hit.values())]
+    named = [format_column(path) for path in filter(Mentions(hit.values(), schema).of, paths)]
     detail = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} {words.some} {', '.join(hit)}."
     return GuardResult(guard, "fail", {"expressions": hit, "detail": detail}, words.remedy)
 
@@ -218,7 +223,3 @@ def _invariant_text(value: JsonValue) -> str:
 
 def _passed(guard: str, evidence: dict[str, object], detail: str) -> GuardResult:
     return GuardResult(guard, "pass", evidence | {"detail": detail})
-
-
-def _inside(path: Path, outer: Path) -> bool:
-    return path[: len(outer)] == outer

@@ -28,13 +28,11 @@ from explorer.core.protocol.schema.data_types import (
 from explorer.core.protocol.schema.edit import (
     children,
     column_path,
-    edit_fields,
-    find_column,
     position,
     position_text,
     with_schema,
 )
-from explorer.core.protocol.schema.nested_types import Path, walk
+from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 from explorer.core.protocol.table_features import active_features, missing_features
 from explorer.core.protocol.table_properties.registry import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from explorer.core.transaction.guards.columns import char_guard, check_free, check_unique, names_guard
@@ -61,48 +59,80 @@ class _Addition(msgspec.Struct, frozen=True):
 
 
 class _Growing:
-    """A schema to which columns are added; those that go into one struct, one after the other, are put into it at once.
+    """A type to which columns are added: each struct in it that gets some is opened once, and put into it at the end.
+
+    Args:
+        kind: As it was.
 
     Attributes:
-        names: Those of the fields of the struct whose turn it is.
+        fields: Those of a struct.
+        names: The names of these.
     """
 
-    def __init__(self, schema: StructType) -> None:
-        self._schema = schema
-        self._parent: Path | None = None
-        self._fields: list[StructField] = []
-        self._bearers: dict[str, str] = {}
-        self.names: list[str] = []
+    def __init__(self, kind: DataType) -> None:
+        self._kind = kind
+        self._opened: dict[str, _Growing] = {}
+        self.fields = list(kind.fields) if isinstance(kind, StructType) else []
+        self.names = [field.name for field in self.fields]
+        backwards = self.fields[::-1]
+        self._exact = {field.name: field for field in backwards}
+        self._folded = {field.name.lower(): field for field in backwards}
 
-    def move_to(self, outer: Path) -> Path:
-        """Return the path of a struct in the schema's spelling, and add to it from now on.
+    def part(self, name: str) -> tuple[str, _Growing] | None:
+        """Return a part of the type by the name that a column's path has for it, with the name in the schema."""
+        field = self._exact.get(name) or self._folded.get(name.lower())
+        parts: dict[str, DataType] = {}
+        match self._kind:
+            case StructType() if field is not None:
+                name, parts = field.name, {field.name: field.type}
+            case ArrayType():
+                name, parts = name.lower(), {"element": self._kind.element_type}
+            case MapType():
+                name, parts = name.lower(), {"key": self._kind.key_type, "value": self._kind.value_type}
+        if name not in parts:
+            return None
+        if name not in self._opened:
+            self._opened[name] = _Growing(parts[name])
+        return name, self._opened[name]
+
+    def struct(self, path: Path) -> tuple[Path, _Growing]:
+        """Return the struct at a path, and the path in the schema's spelling.
 
         Raises:
             InvalidIntent: There is no such struct.
         """
-        if self._parent is None or outer != self._parent:
-            schema = self.schema()
-            self._parent = find_column(schema, outer, "fields").path
-            self._fields = list(children(schema, self._parent, "fields"))
-            self.names = [field.name for field in self._fields]
-            self._bearers = {name.lower(): name for name in self.names}
-        return self._parent
+        here, spelling = self, []
+        for name in path:
+            found = here.part(name)
+            if found is None:
+                break
+            spelling.append(found[0])
+            here = found[1]
+        if len(spelling) < len(path) or not isinstance(here._kind, StructType):
+            children(self.schema(), path, "fields")  # it says what is wrong
+        return tuple(spelling), here
 
     def bearers(self, name: str) -> list[str]:
-        """Return the field that has a name already, ignoring case; none if it is free."""
-        return [self._bearers[name.lower()]] if name.lower() in self._bearers else []
+        """Return the field of a struct that has a name already, ignoring case; none if it is free."""
+        return [self._folded[name.lower()].name] if name.lower() in self._folded else []
 
     def insert(self, field: StructField, place: int) -> None:
-        """Add a field to the struct whose turn it is."""
-        self._fields.insert(place, field)
+        """Add a field to a struct."""
+        self.fields.insert(place, field)
         self.names.insert(place, field.name)
-        self._bearers[field.name.lower()] = field.name
+        self._exact[field.name] = self._folded[field.name.lower()] = field
+
+    def grown(self) -> DataType:
+        """Return the type with what was added."""
+        kind = StructType(tuple(self.fields)) if isinstance(self._kind, StructType) else self._kind
+        opened = self._opened
+        return with_parts(kind, lambda name, part: opened[name].grown() if name in opened else part) if opened else kind
 
     def schema(self) -> StructType:
         """Return the schema with what was added."""
-        if self._parent is not None:
-            self._schema = edit_fields(self._schema, self._parent, lambda _: self._fields)
-        return self._schema
+        schema = self.grown()
+        assert isinstance(schema, StructType)
+        return schema
 
 
 def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumstances) -> Proposal:
@@ -121,16 +151,16 @@ def add_columns(intent: AddColumns, snapshot: Snapshot, circumstances: Circumsta
     next_place: dict[Path, int] = {}
     for value in intent.fields:
         outer, given = _read(value)
-        parent = growing.move_to(outer)
-        check_free(given.name, growing.bearers(given.name), "fields")
-        place = next_place[parent] if parent in next_place else position(intent.at, growing.names)
+        parent, struct = growing.struct(outer)
+        check_free(given.name, struct.bearers(given.name), "fields")
+        place = next_place[parent] if parent in next_place else position(intent.at, struct.names)
         next_place[parent] = place + 1
         field = given
         if mapped:
             field, last_id = map_field(given, last_id, naming)
         at_end = intent.at is None or str(intent.at).strip().lower() == "last"
-        place_text = None if at_end else position_text(place, growing.names)
-        growing.insert(field, place)
+        place_text = None if at_end else position_text(place, struct.names)
+        struct.insert(field, place)
         additions.append(_Addition(parent, given, _shown_type(value["type"], given), place_text))
     if last_id > HIGHEST_ID:
         raise InvalidIntent(f"There are no column ids left: {MAX_COLUMN_ID} would be {last_id}.", field="fields")

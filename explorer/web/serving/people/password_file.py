@@ -7,6 +7,7 @@ state stays, and the log contains the reason.
 from __future__ import annotations
 
 import errno
+import hmac
 import json
 import logging
 import os
@@ -31,8 +32,8 @@ _LONGEST_PASSWORD: Final = 1_000
 _LARGEST_FILE: Final = 4 * 1024 * 1024
 # A pipe in the place of the file would otherwise keep the server waiting for a writer.
 _READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-# So that an unknown name takes as much time as a known one.
-_NOBODY: Final = _HASHER.hash(os.urandom(24))
+_ANY_HASH: Final = _HASHER.hash(os.urandom(24))
+_SECRET: Final = os.urandom(24)
 
 
 class PasswordFile:
@@ -56,9 +57,10 @@ class PasswordFile:
 
     def verified(self, name: str, password: str) -> str | None:
         """Return the hash of a person's password if it is the right one; takes tens of milliseconds in any case."""
-        known = self._current().get(name)
+        users = self._current()
+        known = users.get(name)
         try:
-            _HASHER.verify(known or _NOBODY, password[: _LONGEST_PASSWORD + 1])
+            _HASHER.verify(known or _stand_in(users, name), password[: _LONGEST_PASSWORD + 1])
         except (VerificationError, InvalidHashError):
             return None
         return known
@@ -72,6 +74,16 @@ class PasswordFile:
                 _log.error("The users stay as they were. %s", error)  # the message is complete
             self._seen = stamp, users
         return users
+
+
+def _stand_in(users: Mapping[str, str], name: str) -> str:
+    """Return the hash that is checked in vain for an unknown name, so that it takes as much time as a known one.
+
+    It is that of a person in the file, and always the same one: hashes of one file can differ in their cost.
+    """
+    hashes = list(users.values())
+    number = int.from_bytes(hmac.digest(_SECRET, name.encode("utf-8", "surrogatepass"), "sha256")[:8])
+    return hashes[number % len(hashes)] if hashes else _ANY_HASH
 
 
 def write_user(path: Path, name: str, password: str) -> None:
