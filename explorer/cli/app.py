@@ -115,7 +115,7 @@ def main() -> None:
     """Entry point of the command."""
     sys.stdout = typed_output(sys.stdout)
     if sys.stderr is None:
-        # It is closed: whoever closed it wants to see no message.
+        # It is closed: the reader that closed it wants to see no message.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
     sys.exit(run(sys.argv[1:]))
 

@@ -51,8 +51,8 @@ def completions(words: Sequence[str], begun: str, variables: Mapping[str, explor
     command = command_group().commands.get(words[0])
     if not isinstance(command, TyperCommand):
         return ()
-    found = tuple(_next(command, words[1:], begun, variables))
-    return tuple(text for text in found if text.startswith(begun))[:_MOST]
+    candidates = tuple(_next(command, words[1:], begun, variables))
+    return tuple(text for text in candidates if text.startswith(begun))[:_MOST]
 
 
 def _next(
@@ -79,13 +79,13 @@ def _next(
 
 
 def _positional(words: Sequence[str], options: Mapping[str, TyperOption]) -> list[str]:
-    """The words that are no options and no values of options."""
-    found = []
+    """Return the words that are neither options nor values of options."""
+    positional = []
     for place, word in enumerate(words):
         before = options.get(words[place - 1]) if place else None
         if not word.startswith("-") and (before is None or before.is_flag):
-            found.append(word)
-    return found
+            positional.append(word)
+    return positional
 
 
 def _values(option: str, table: explorer.Table | None) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _values(option: str, table: explorer.Table | None) -> Iterator[str]:
 
 
 def _versions(table: explorer.Table | None) -> Iterator[str]:
-    """The versions that can be read, newest first."""
+    """Yield the versions that can be read, newest first."""
     if table is None:
         return
     try:
@@ -117,7 +117,7 @@ def _columns(table: explorer.Table | None) -> Iterator[str]:
 
 
 def _table(given: Sequence[str], variables: Mapping[str, explorer.Table]) -> explorer.Table | None:
-    """The table that the first word names."""
+    """Return the table that the first word names."""
     if not given:
         return None
     if given[0] in variables and not Path(given[0]).exists():

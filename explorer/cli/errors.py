@@ -53,7 +53,7 @@ class ErrorDocument(msgspec.Struct, frozen=True):
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), _FAULT)
 
 

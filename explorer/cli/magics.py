@@ -137,11 +137,11 @@ def _streams() -> Iterator[Callable[[], None]]:
     What is yielded shows what was written until then.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    kept = sys.stdout, sys.stderr
+    original = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
 
     def flush() -> None:
-        for stream, place in ((out, kept[0]), (err, kept[1])):
+        for stream, place in ((out, original[0]), (err, original[1])):
             stream.seek(0)
             if text := stream.read():
                 place.write(text)
@@ -151,5 +151,5 @@ def _streams() -> Iterator[Callable[[], None]]:
     try:
         yield flush
     finally:
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = original
         flush()

@@ -128,7 +128,7 @@ def encode(value: Any) -> bytes:
     if text.isascii():
         return text
     # JSON demands it only of some; a terminal would obey the others.
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text.decode()).encode()
 
 
 def exact(value: Any) -> Any:
@@ -191,7 +191,7 @@ def listing(
     Args:
         headings: One a column.
         rows: The cells.
-        empty: What to say where there is no row.
+        empty: What to say where no row exists.
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
@@ -227,16 +227,16 @@ def listing(
         _print_one_below_another(grid, out)
 
 
-def check_agreed(found: Snapshot) -> None:
+def check_agreed(snapshot: Snapshot) -> None:
     """Name the columns of a version that are not read, and raise what readers disagree about, once it was shown.
 
     Raises:
         CorruptTable: Other clients read other rows, as the log contradicts itself.
     """
-    for column in found.unread_columns:
+    for column in snapshot.unread_columns:
         note(column.message)
-    if found.contested is not None:
-        raise found.contested.error()
+    if snapshot.contested is not None:
+        raise snapshot.contested.error()
 
 
 def note(text: str) -> None:
@@ -245,11 +245,11 @@ def note(text: str) -> None:
     sys.stderr.buffer.flush()
 
 
-def warn_without_schema(found: Snapshot) -> None:
+def warn_without_schema(snapshot: Snapshot) -> None:
     """Say on stderr that the log states no schema, where it states none."""
-    if not found.has_schema:
+    if not snapshot.has_schema:
         note(
-            f"Warning: the log states no schema up to version {found.version}. Its files and history are shown; its "
+            f"Warning: the log states no schema up to version {snapshot.version}. Its files and history are shown; its "
             "rows cannot be read. Restore the commit that sets the schema from a backup."
         )
 

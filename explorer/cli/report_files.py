@@ -91,7 +91,7 @@ def save_whole(path: Path, data: bytes) -> None:
 
 
 def signature_of(path: Path) -> Path:
-    """The place of the signature of a file."""
+    """Return the place of the signature of a file."""
     return path.with_name(path.name + ".sig")
 
 
@@ -115,9 +115,9 @@ def save_signed(path: Path, data: bytes, digest: str, key: SigningKey | None) ->
     save_whole(path, data)
     note(f"Wrote {path}, {fmt.size(len(data))}, digest {digest}.")
     if key is not None:
-        beside = signature_of(path)
-        save_whole(beside, key.sign(data))
-        note(f"Wrote {beside}, with the key {key.signer.fingerprint}.")
+        signature_file = signature_of(path)
+        save_whole(signature_file, key.sign(data))
+        note(f"Wrote {signature_file}, with the key {key.signer.fingerprint}.")
 
 
 def signing_key(file: Path | None) -> SigningKey | None:
@@ -138,12 +138,12 @@ def signing_key(file: Path | None) -> SigningKey | None:
     except RequestError as error:
         if error.field != "passphrase" or given or not sys.stdin.isatty():
             raise
-    asked: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
-    return read_key(data, asked.encode(), comment)
+    passphrase: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
+    return read_key(data, passphrase.encode(), comment)
 
 
 def _comment(key: Path) -> str:
-    """What the public key beside a private one says of its owner."""
+    """Return what the public key beside a private one says of its owner."""
     public = key.with_name(key.name + ".pub")
     if not public.is_file():
         return ""

@@ -1,7 +1,7 @@
 """Standard output, whose failures are typed: a full disk is not a bug.
 
 Every way to print ends in one place, the file under ``sys.stdout``. Invariant: what fails there is a `StorageError`,
-except a broken pipe, after which nobody reads what is printed.
+except a broken pipe, after which nothing reads what is printed.
 """
 
 from __future__ import annotations

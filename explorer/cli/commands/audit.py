@@ -157,13 +157,13 @@ def audit(
     if options.of_one_table:
         if resume or processes:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
-        found = iter([_one(tables, options)])
+        audited = iter([_one(tables, options)])
     else:
-        found = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
+        audited = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
     with counting("Auditing") as count:
-        for each in found:
+        for each in audited:
             count()
             if each.error is not None:
                 complain(facts_of(each.error), as_json=json)
@@ -180,7 +180,7 @@ def audit(
 
 
 def _one(tables: list[str], options: AuditOptions) -> TableAudit:
-    """The audit of the one table that is named, with what is asked of one table alone."""
+    """Return the audit of the one table that is named, with what is asked of one table alone."""
     if len(tables) != 1:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     table = open_table(tables[0])

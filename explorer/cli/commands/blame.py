@@ -99,8 +99,8 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
-    rows = records(matching_entries(found, wanted, SETTING_TEXTS))
+        entries = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
+    rows = records(matching_entries(entries, wanted, SETTING_TEXTS))
     if json:
         for row in rows:
             emit(_line(row))

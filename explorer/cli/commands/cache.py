@@ -1,4 +1,4 @@
-"""``cache``: what is kept of tables between runs."""
+"""``cache``: what is cached of tables between runs."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ def diff(
     """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.diff(from_version, to_version)
-        document = _document(opened, found)
+        difference = opened.diff(from_version, to_version)
+        document = _document(opened, difference)
     if json:
         emit(document)
     else:
@@ -243,15 +243,15 @@ def _signed(added: int | None, removed: int | None, masked: int | None) -> str:
     return " ".join(f"{sign}{count(number)}" for sign, number in parts if number != 0)
 
 
-def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> DiffDocument:
-    protocol = found.protocol
+def _document(table: explorer.Table, difference: explorer.SnapshotDiff) -> DiffDocument:
+    protocol = difference.protocol
     return DiffDocument(
         table=table.location,
-        from_version=found.from_version,
-        to_version=found.to_version,
-        files=tuple(_file(row) for row in found.files.to_pylist(maps_as_pydicts="strict")),
-        totals=found.totals,
-        schema=found.schema,
+        from_version=difference.from_version,
+        to_version=difference.to_version,
+        files=tuple(_file(row) for row in difference.files.to_pylist(maps_as_pydicts="strict")),
+        totals=difference.totals,
+        schema=difference.schema,
         protocol=None
         if protocol is None
         else DiffProtocol(
@@ -260,8 +260,8 @@ def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> DiffDocume
             features_added=protocol.features_added,
             features_removed=protocol.features_removed,
         ),
-        properties=found.properties,
-        attributes=found.attributes,
+        properties=difference.properties,
+        attributes=difference.attributes,
     )
 
 

@@ -87,9 +87,9 @@ def compatibility(
     use_clients(clients)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found, lost = _found(opened, version, after)
+        requirements, lost = _requirements(opened, version, after)
         mine, unknown = _mine(opened) if my_clients() else ((), "")
-    rows = matrix(found, judge(found, client_facts()), client_facts(), mine)
+    rows = matrix(requirements, judge(requirements, client_facts()), client_facts(), mine)
     if json:
         for row in rows:
             emit(_line(row, with_mine=bool(mine)))
@@ -101,10 +101,10 @@ def compatibility(
         listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or gives wrong answers.")
 
 
-def _found(
+def _requirements(
     opened: explorer.Table, version: int | None, after: str | None
 ) -> tuple[Requirements, tuple[AccessLoss, ...]]:
-    """What the table demands, of which version or after which change, and who loses by the change."""
+    """Return what the table demands, of which version or after which change, and who loses by the change."""
     plan = None if after is None else opened.plan(read_intent(after), check_rows=False)
     if not isinstance(plan, CommitPlan):
         return opened.requirements(version), ()
@@ -113,7 +113,7 @@ def _found(
 
 
 def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
-    """The clients in use; and why those that wrote the table are not among them, where its history cannot be read."""
+    """Return the clients in use; and why those that wrote the table are missing, if its history cannot be read."""
     try:
         seen = writers_seen(opened.provenance_record().commits, client_facts())
     except ExplorerError as error:

@@ -132,7 +132,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
         try:
             with patience(f"Reading {fmt.plain(location)}"):
                 table = explorer.open_table(location)
-                found = table.report(
+                table_report = table.report(
                     now,
                     check_files=options.audit.check_files,
                     check_rows=options.audit.check_rows,
@@ -149,11 +149,11 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
                 raise
             unread.append((location, error))
             continue
-        made.append(found)
+        made.append(table_report)
         if as_json:
-            emit(found)
+            emit(table_report)
         else:
-            _print(found)
+            _print(table_report)
     for _, problem in unread:
         complain(facts_of(problem), as_json=as_json)
     if options.html is not None and (made or many):
@@ -163,15 +163,15 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
             unread,
             now,
             key,
-            title=" and ".join(map(_whole, tables)) if many else "",
+            title=" and ".join(map(_full_path, tables)) if many else "",
             user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)
     return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
 
 
-def _whole(place: str) -> str:
-    """A place as somebody elsewhere can tell it: a folder with its whole path."""
+def _full_path(place: str) -> str:
+    """Return a place as other machines can name it: a folder with its full path."""
     return place if "://" in place else str(Path(place).resolve())
 
 
@@ -188,33 +188,34 @@ def _write(
     """Write the report, and its signature beside it."""
     from explorer.report import render, tables_report
 
-    whole = (
+    document = (
         tables_report(made, unread, now, title, by=user, signer=None if key is None else key.signer)
         if title
         else made[0]
     )
-    data = render(whole).encode()
-    save_signed(path, data, whole.digest, key)
+    data = render(document).encode()
+    save_signed(path, data, document.digest, key)
 
 
-def _print(found: TableReport) -> None:
+def _print(table_report: TableReport) -> None:
     listing(
         ["severity", "finding", "effect", "next step"],
         [
             (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-            for each in found.findings
+            for each in table_report.findings
         ],
         "Nothing found.",
     )
-    note(f"{found.table}, v{found.version}: {''.join(each.text for each in found.sentence)}")
-    if found.since is not None:
-        counts = f"{len(found.since.new)} new, {len(found.since.gone)} gone, {len(found.since.unchanged)} unchanged"
-        note(f"Since v{found.since.version}: {counts}.")
+    note(f"{table_report.table}, v{table_report.version}: {''.join(each.text for each in table_report.sentence)}")
+    if table_report.since is not None:
+        since = table_report.since
+        counts = f"{len(since.new)} new, {len(since.gone)} gone, {len(since.unchanged)} unchanged"
+        note(f"Since v{since.version}: {counts}.")
 
 
 def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
     worst = SEVERITIES.index(level)
-    return any(SEVERITIES.index(each.severity) <= worst for found in made for each in found.findings)
+    return any(SEVERITIES.index(each.severity) <= worst for table_report in made for each in table_report.findings)
 
 
 def _earlier(options: ReportOptions) -> tuple[EarlierReport, ...] | None:

@@ -66,19 +66,19 @@ def rows(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version, timestamp)
+        snapshot = opened.snapshot(version, timestamp)
     if output is not None:
-        _write(opened, found, where, limit, output, exact_csv=exact_csv, as_json=json)
+        _write(opened, snapshot, where, limit, output, exact_csv=exact_csv, as_json=json)
     elif json:
-        _print_json(opened, found, where, limit)
+        _print_json(opened, snapshot, where, limit)
     else:
-        _print(opened, found, where, SCREEN if limit is None else limit)
-    check_agreed(found)
+        _print(opened, snapshot, where, SCREEN if limit is None else limit)
+    check_agreed(snapshot)
 
 
 def _write(
     table: explorer.Table,
-    found: explorer.Snapshot,
+    snapshot: explorer.Snapshot,
     where: str | None,
     limit: int | None,
     output: Path,
@@ -89,25 +89,25 @@ def _write(
     from explorer.cli.row_files import is_read_by_people, written_words
     from explorer.spark.rows.batches import version_stream
 
-    stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
+    stream = version_stream(table, snapshot, where, readable=is_read_by_people(output), limit=limit)
     written = write_stream(stream, output, limit, exact_csv=exact_csv)
     if as_json:
-        emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=found.version))
+        emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=snapshot.version))
     else:
         size = fmt.size(output.stat().st_size)
-        what = f"{fmt.plural(written.rows, 'row')} of version {found.version}"
+        what = f"{fmt.plural(written.rows, 'row')} of version {snapshot.version}"
         note(f"Wrote {what} to {output} ({size}).{written_words(written)}")
 
 
-def _print_json(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
+def _print_json(table: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int | None) -> None:
     from explorer.spark.rows.batches import version_stream
 
-    print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
+    print_stream(version_stream(table, snapshot, where, readable=True, limit=limit), limit)
 
 
-def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int) -> None:
+def _print(table: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int) -> None:
     from explorer.spark.rows.preview import preview
 
-    seen = waiting(preview(table, found, limit, where))
+    seen = waiting(preview(table, snapshot, limit, where))
     list_rows(seen.table)
     note(seen.note)

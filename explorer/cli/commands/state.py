@@ -115,17 +115,17 @@ def snapshot(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version, timestamp)
-    totals = found if spark is None else _counted(opened, found)
+        opened_snapshot = opened.snapshot(version, timestamp)
+    totals = opened_snapshot if spark is None else _counted(opened, opened_snapshot)
     with patience("Reading the log"):
-        document = _document(opened, found, totals)
-    warn_without_schema(found)
+        document = _document(opened, opened_snapshot, totals)
+    warn_without_schema(opened_snapshot)
     if json:
         emit(document)
     else:
-        _print_snapshot(found, totals, document)
+        _print_snapshot(opened_snapshot, totals, document)
     if spark is None:
-        check_agreed(found)
+        check_agreed(opened_snapshot)
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
@@ -147,58 +147,58 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
         listing(["take care with", "from", "because"], hazards, "")
 
 
-def _counted(table: explorer.Table, found: explorer.Snapshot) -> Totals:
-    """The totals by Spark."""
+def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> Totals:
+    """Return the totals, counted by Spark."""
     from explorer.cli.progress import waiting
     from explorer.spark.log.files_frame import file_totals
 
-    totals: Totals = waiting(file_totals(table, found))
+    totals: Totals = waiting(file_totals(table, snapshot))
     return totals
 
 
-def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -> SnapshotDocument:
+def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: Totals) -> SnapshotDocument:
     return SnapshotDocument(
         table=table.location,
-        version=found.version,
-        timestamp=found.timestamp,
-        protocol=found.protocol.to_wire(),
-        metadata=found.metadata.to_wire(),
+        version=snapshot.version,
+        timestamp=snapshot.timestamp,
+        protocol=snapshot.protocol.to_wire(),
+        metadata=snapshot.metadata.to_wire(),
         num_files=totals.num_files,
         size_in_bytes=totals.size_in_bytes,
         num_records=totals.num_records,
         num_deleted_records=totals.num_deleted_records,
-        transactions=found.transactions,
-        domain_metadata=found.domain_metadata,
-        unread_columns=found.unread_columns,
+        transactions=snapshot.transactions,
+        domain_metadata=snapshot.domain_metadata,
+        unread_columns=snapshot.unread_columns,
     )
 
 
-def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: SnapshotDocument) -> None:
-    protocol, metadata = found.protocol, found.metadata
+def _print_snapshot(snapshot: explorer.Snapshot, totals: Totals, document: SnapshotDocument) -> None:
+    protocol, metadata = snapshot.protocol, snapshot.metadata
     records, deleted = totals.num_records, totals.num_deleted_records
     rows = fmt.count(None if records is None else records - deleted)
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     pairs: list[tuple[str, object]] = [
-        ("version", f"{found.version}, committed {fmt.timestamp(found.timestamp)}"),
+        ("version", f"{snapshot.version}, committed {fmt.timestamp(snapshot.timestamp)}"),
         ("rows", f"{rows} ({fmt.count(deleted)} more masked by deletion vectors)" if deleted else rows),
         ("files", f"{fmt.count(totals.num_files)}, {fmt.size(totals.size_in_bytes)}"),
         ("reader, writer", f"{protocol.min_reader_version}, {protocol.min_writer_version}"),
         ("features", ", ".join(features) or "none listed"),
-        ("partitioned by", ", ".join(found.partition_columns) or "nothing"),
+        ("partitioned by", ", ".join(snapshot.partition_columns) or "nothing"),
         ("id", metadata.id),
     ]
     for name, value in (("name", metadata.name), ("description", metadata.description)):
         if value is not None:
             pairs.append((name, value))
     pairs += [(f"property {key}", value) for key, value in sorted(metadata.configuration.items())]
-    pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(found.transactions.items())]
-    pairs += [(f"domain {name}", value) for name, value in sorted(found.domain_metadata.items())]
+    pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(snapshot.transactions.items())]
+    pairs += [(f"domain {name}", value) for name, value in sorted(snapshot.domain_metadata.items())]
     facts(document.table, pairs)
-    if not found.has_schema:
+    if not snapshot.has_schema:
         return
     listing(
         ["column", "type", "nullable"],
-        ((format_column((f.name,)), type_name(f.type), f.nullable) for f in found.schema.fields),
+        ((format_column((f.name,)), type_name(f.type), f.nullable) for f in snapshot.schema.fields),
         "The table has no columns.",
     )
 
