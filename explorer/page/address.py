@@ -140,7 +140,7 @@ class Address:
             RequestError: A field has a value that does not exist; the message names those that do.
         """
         values = parse_qs(query.removeprefix("?"), keep_blank_values=True)
-        given = [(key[len(_ANSWER) :], found[-1]) for key, found in values.items() if key.startswith(_ANSWER)]
+        given = [(key[len(_ANSWER) :], texts[-1]) for key, texts in values.items() if key.startswith(_ANSWER)]
         address = cls(
             **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
@@ -203,7 +203,7 @@ class Address:
 
     def resumed(self) -> Address | None:
         """Return the address of the plan from which the person came; None where there is none."""
-        values = {key: found[-1] for key, found in parse_qs(self.back).items()}
+        values = {key: texts[-1] for key, texts in parse_qs(self.back).items()}
         if values.get("act") not in offered_kinds():
             return None
         answers = sorted((key[len(_ANSWER) :], value) for key, value in values.items() if key.startswith(_ANSWER))

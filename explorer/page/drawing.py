@@ -83,11 +83,11 @@ class _Figures:
 
     def messages(self, rendered: Rendered) -> dict[str, object]:
         """Return what changes each figure into that of a page, and take it that the window has it."""
-        found: dict[str, object] = {}
+        changes: dict[str, object] = {}
         if rendered.timeline is not None:
-            found["strip"] = rendered.timeline.message(self._strip)
+            changes["strip"] = rendered.timeline.message(self._strip)
             self._strip = rendered.timeline
         if rendered.chart is not None:
-            found["chart"] = rendered.chart.message(self._chart)
+            changes["chart"] = rendered.chart.message(self._chart)
             self._chart = rendered.chart
-        return {name: message for name, message in found.items() if message is not None}
+        return {name: message for name, message in changes.items() if message is not None}

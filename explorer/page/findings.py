@@ -39,7 +39,7 @@ class FindingView:
         remedy: The next step, as a link; None if there is none or it is a command.
         command: A command to copy; empty if there is none.
         command_label: What copying it is called.
-        worst: Whether it is the first of those that somebody should act on.
+        worst: Whether it is the first of those to act on.
         rule, subject: What it is the finding of.
     """
 
@@ -84,19 +84,19 @@ class AuditCard:
 
 def audit_card(audit: Audit, address: Address) -> AuditCard:
     """Return what a page shows of an audit, with links that start from its address."""
-    found = audit.findings
-    more = len(found) - 1
-    findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(found))
+    reported = audit.findings
+    more = len(reported) - 1
+    findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(reported))
     answered = len(audit.results) - len(audit.not_answered)
-    looked = "log and files" if audit.checked_files else "the log alone"
+    sources = "log and files" if audit.checked_files else "the log alone"
     return AuditCard(
         version=audit.version,
         findings=findings,
         verdict=_verdict(audit),
         deadline=_deadline(audit),
-        tone=tone(found[0]) if found else "ok",
-        chip="" if not found else found[0].label + (f" +{more}" if more else ""),
-        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {looked}, "
+        tone=tone(reported[0]) if reported else "ok",
+        chip="" if not reported else reported[0].label + (f" +{more}" if more else ""),
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {sources}, "
         f"{fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),
@@ -125,14 +125,14 @@ def _deadline(audit: Audit) -> str:
 
 
 def _unanswered(audit: Audit) -> tuple[Part, ...]:
-    """The rules without an answer, those of one reason together."""
+    """Return the rules without an answer, those of one reason together."""
     reasons: dict[str, list[str]] = {}
     for result in audit.not_answered:
         reasons.setdefault(result.not_answered, []).append(result.rule.title)
-    return tuple(Part(f"{_asked(titles)}: {reason}") for reason, titles in reasons.items())
+    return tuple(Part(f"{_questions(titles)}: {reason}") for reason, titles in reasons.items())
 
 
-def _asked(titles: list[str]) -> str:
+def _questions(titles: list[str]) -> str:
     return ", ".join(titles) if len(titles) <= _MOST_NAMED else f"{len(titles)} questions"
 
 

@@ -177,13 +177,13 @@ def bar(
 
 
 def _facts(tables: Tables, address: Address) -> TableFacts:
-    """The facts of a table; where a commit is missing, those of the versions before it, if one of them is asked for."""
+    """Return the facts of a table; if a commit is missing, those before it, if one of these versions is requested."""
     try:
         return tables.facts(address.table)
     except VersionGap as gap:
-        asked = address.version.removeprefix("v")
+        requested = address.version.removeprefix("v")
         readable = range(gap.earliest, gap.latest + 1) if gap.earliest is not None and gap.latest is not None else ()
-        if not asked.isdecimal() or len(asked) > 18 or int(asked) not in readable:
+        if not requested.isdecimal() or len(requested) > 18 or int(requested) not in readable:
             raise
         return tables.facts_before(address.table, gap)
 
@@ -220,7 +220,7 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
 
 
 def _numbered(address: Address, view: TableView) -> Address:
-    """The address with versions by number, so that the page's links keep their meaning over time."""
+    """Return the address with versions by number, so that the page's links keep their meaning over time."""
     version, compared = (
         text if not text or text.removeprefix("v").isdecimal() else str(number)
         for text, number in ((address.version, view.version), (address.compared, view.compared))
@@ -233,11 +233,11 @@ def _table(
 ) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
-    person, found = work.of(ActDesk).person, facts.cached_audit()
+    person, audit = work.of(ActDesk).person, facts.cached_audit()
     try:
         ask()
         shown = tab.view(view, address, work)
-        card = None if found is None else audit_card(found, address)
+        card = None if audit is None else audit_card(audit, address)
         values = shown.values | _shared(view, address) | {"card": card}
         regions |= render_blocks(shown.template or tab.template, **values)
         regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)
@@ -268,7 +268,7 @@ def _table(
         chart=chart,
         view=view,
         needs_spark=shown.needs_spark,
-        audit=found,
+        audit=audit,
     )
 
 

@@ -41,10 +41,10 @@ FONTS: Final = {
 def edition() -> str:
     """Return a digest of all files, for addresses that browsers may cache for good."""
     files = sorted(path for folder in ("script", "style") for path in (FOLDER / folder).rglob("*") if path.is_file())
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def tokens(root: str) -> str:

@@ -112,11 +112,11 @@ class Session(ABC):
         """Make the page to begin with: all if it is there soon, else what is known; and whether it is all."""
 
     @abstractmethod
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: Asked) -> Rendered:
         """Make a page, on a thread; every error is a page, too."""
 
     @abstractmethod
-    def threads(self, asked: Asked) -> Executor:
+    def threads(self, request: Asked) -> Executor:
         """Return the threads that make a page."""
 
     @abstractmethod
@@ -202,8 +202,8 @@ class Session(ABC):
             self.host.send({"kind": "reload"})
             return
         self.awaited = query, time.monotonic()
-        asked, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
-        self.tasks.compute(self.threads(asked), number, partial(self.render, asked), arrived)
+        request, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
+        self.tasks.compute(self.threads(request), number, partial(self.render, request), arrived)
 
     def draw_again(self) -> None:
         """Make the page that is shown again."""

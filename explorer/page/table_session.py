@@ -161,33 +161,33 @@ class TableSession(Session):
         self._reading = self._reading_of(address)
         return part, False
 
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: Asked) -> Rendered:
         """Make the page of a table."""
         try:
-            address = Address.parse(asked.query)
+            address = Address.parse(request.query)
         except ExplorerError as error:
-            return problem_page(address_of(asked.query), error, may_commit=self._tables.allow_commits)
+            return problem_page(address_of(request.query), error, may_commit=self._tables.allow_commits)
         try:
             with _PAGES.page():
                 return table_page(
                     self._tables,
                     address,
-                    asked.theme,
+                    request.theme,
                     self._work,
-                    asked.screen,
+                    request.screen,
                     wait=False,
-                    by_person=asked.by_person,
-                    is_wanted=lambda: asked.query == self.query,
+                    by_person=request.by_person,
+                    is_wanted=lambda: request.query == self.query,
                 )
         except Cancelled as error:
             reading = self._tables.reading(address.table)
-            early = None if reading is None else self._early(asked.query, reading)
+            early = None if reading is None else self._early(request.query, reading)
             return early or problem_page(address, error, may_commit=self._tables.allow_commits)
 
-    def threads(self, asked: Asked) -> Executor:
+    def threads(self, request: Asked) -> Executor:
         """Return the threads that draw; a page that waits for a table that others read waits apart."""
         try:
-            return WAITING if self._tables.is_being_read(address_of(asked.query).table) else DRAWING
+            return WAITING if self._tables.is_being_read(address_of(request.query).table) else DRAWING
         except ExplorerError:
             return DRAWING  # the page itself says what is wrong with the address
 
@@ -252,7 +252,7 @@ class TableSession(Session):
             return None  # the page itself says what is wrong with the address
 
     def _first_part(self, address: Address) -> Rendered | None:
-        """What is known soon of a table whose log takes long to read; None where there is nothing, or an error."""
+        """Return what is known early of a table whose log takes long to read; None if nothing is, or on an error."""
         reading = self._reading_of(address)
         if reading is None:
             return None

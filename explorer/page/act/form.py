@@ -59,12 +59,12 @@ def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_p
     kinds = {field.kind for field in form.fields}
     names = [field.name for field in form.fields if field.kind != "pairs"]
     regions = {"act-check": render("act-check", check=check)}
-    for asked in (asked for asked in form.fields if asked.kind == "pairs"):
-        regions["act-keys"] = render("act-keys", choices=asked.choices)
+    for pairs_field in (pairs_field for pairs_field in form.fields if pairs_field.kind == "pairs"):
+        regions["act-keys"] = render("act-keys", choices=pairs_field.choices)
         names += [f"key.{index}" for index in range(shown_pairs)]
         if pair_count(address) > shown_pairs:
             regions[f"act-pair-{shown_pairs}"] = render(
-                "act-pair", field=asked, index=shown_pairs, last=True, answers=answers, check=check
+                "act-pair", field=pairs_field, index=shown_pairs, last=True, answers=answers, check=check
             )
     for name in names:
         regions[f"act-note-{name}"] = render("act-note", error=check.errors.get(name), hint=check.hints.get(name))

@@ -72,7 +72,7 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
         "elsewhere": view.version != view.facts.last,
         "back": _back(address),
         "way_to": partial(_way_to, address),
-        "outcome": _outcome_elsewhere(view, address, sheet),
+        "outcome": _unreported_outcome(view, address, sheet),
     }
     if address.step == "receipt":
         return "act-receipt", shared | _logged(view, address, sheet)
@@ -167,7 +167,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a commit that the person was not shown yet, on the page of another change: its own page has all."""
+    """Outcome of a commit that the person was not shown yet, on the page of another change: its own page has all."""
 
     said: str
     headline: Headline
@@ -176,7 +176,7 @@ class Outcome:
     way: str
 
 
-def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
+def _unreported_outcome(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
     untold = sheet.untold
     if untold is None:
         return None
@@ -184,8 +184,8 @@ def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> O
     own = address.step == "plan" and sheet.draft_of(question_of(address, sheet.person)) is not None
     if own or (address.step == "receipt" and sheet.ended(address.table, view.version) is not None):
         return None
-    asked = draft.question
-    there = Address(table=asked.table, tab="act", act=asked.kind, step="plan", answers=asked.answers)
+    question = draft.question
+    there = Address(table=question.table, tab="act", act=question.kind, step="plan", answers=question.answers)
     if isinstance(untold, Ended):
         receipt, way = untold.receipt, there.to()
         if receipt.outcome == "committed" and receipt.version is not None:

@@ -49,7 +49,7 @@ class Stepwise(Generic[_ResultT]):
             return next(self._steps)
         except StopIteration as end:
             self._end.set_result(end.value)
-        except Exception as error:  # noqa: BLE001  # raised again by whoever asks for the result
+        except Exception as error:  # noqa: BLE001  # raised again for the caller of the result
             self._end.set_exception(error)
         return None
 

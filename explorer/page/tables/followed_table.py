@@ -61,21 +61,21 @@ class FollowedTable:
             Cancelled: A person ended its reading, or that which this call waited for.
             ExplorerError: The table cannot be read.
         """
-        asked = time.monotonic()
+        called = time.monotonic()
         with self._lock:
-            if self._stopped > asked:
+            if self._stopped > called:
                 raise Cancelled("The reading of the log was ended.", operation="read the log")
             # What is learned of a change meanwhile is newer than what is read from here on.
-            began, kept = time.monotonic(), self._still_kept()
-            if kept is not None:
-                if kept.looked > max(began - _FRESH, self._changed):
-                    return kept.facts
-                kept.tail.refresh()
-                if kept.tail.newest_commit() == kept.facts.log.newest_commit():
-                    self._kept = replace(kept, looked=began)
-                    return kept.facts
-            tail = self._open() if kept is None else kept.tail
-            self._kept = _Kept(self._read(self._log(kept)), tail, began)
+            began, cached = time.monotonic(), self._still_kept()
+            if cached is not None:
+                if cached.looked > max(began - _FRESH, self._changed):
+                    return cached.facts
+                cached.tail.refresh()
+                if cached.tail.newest_commit() == cached.facts.log.newest_commit():
+                    self._kept = replace(cached, looked=began)
+                    return cached.facts
+            tail = self._open() if cached is None else cached.tail
+            self._kept = _Kept(self._read(self._log(cached)), tail, began)
             return self._kept.facts
 
     def facts_before(self, gap: VersionGap) -> TableFacts:
@@ -108,10 +108,10 @@ class FollowedTable:
         else:
             self._changed = time.monotonic()
 
-    def _log(self, kept: _Kept | None) -> DeltaLog:
-        """The log as it is now; of one that was read already, the history reads new commits alone."""
-        if kept is not None:
-            return kept.facts.log.successor()
+    def _log(self, cached: _Kept | None) -> DeltaLog:
+        """Return the log as it is now; of one that was read already, the history reads new commits alone."""
+        if cached is not None:
+            return cached.facts.log.successor()
         opened = self._open()
         opened.follow()
         return opened
@@ -125,6 +125,6 @@ class FollowedTable:
                 self.reading = None
 
     def _still_kept(self) -> _Kept | None:
-        """What was read, unless files of its versions may have gone since that began."""
-        kept = self._kept
-        return kept if kept is not None and kept.looked > self._emptied else None
+        """Return what was read, unless files of its versions may have been deleted since that began."""
+        cached = self._kept
+        return cached if cached is not None and cached.looked > self._emptied else None

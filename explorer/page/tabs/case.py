@@ -61,8 +61,8 @@ def _pin(window: Window, message: Message) -> None:
         return
     pin = _wanted(message, view, window)
 
-    def added(found: AnyPin) -> None:
-        desk.add(found)
+    def added(checked_pin: AnyPin) -> None:
+        desk.add(checked_pin)
         window.answer(message)
         window.redraw()
 
@@ -73,7 +73,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
     """What the message asks to pin.
 
     Raises:
-        RequestError: There is no such thing to pin.
+        RequestError: Nothing of that kind can be pinned.
     """
     what = message.text("pin")
     makers: dict[str, Callable[[], AnyPin]] = {
@@ -90,10 +90,10 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
 
 
 def _rows(work: RowsWork) -> RowsPin:
-    """The rows that were read last, as they were shown."""
-    asked, listing = work.asked, work.listing_required()
+    """Return the rows that were read last, as they were shown."""
+    request, listing = work.asked, work.listing_required()
     rows = msgspec.json.decode(listing.to_json(), type=list[dict[str, Any]])
-    return RowsPin(version=asked.version, where=asked.where, rows=tuple(rows[:_MOST_ROWS]))
+    return RowsPin(version=request.version, where=request.where, rows=tuple(rows[:_MOST_ROWS]))
 
 
 def _change(window: Window, message: Message, change: Callable[[CaseDesk], None]) -> None:
@@ -111,8 +111,8 @@ def _note(window: Window, message: Message) -> None:
 
 
 def _describe(window: Window, message: Message) -> None:
-    said = (message.text(name, _LONGEST_TEXT).strip() for name in ("title", "author", "notes"))
-    _change(window, message, lambda desk: desk.describe(*said))
+    texts = (message.text(name, _LONGEST_TEXT).strip() for name in ("title", "author", "notes"))
+    _change(window, message, lambda desk: desk.describe(*texts))
 
 
 def _load(window: Window, message: Message) -> None:

@@ -70,9 +70,9 @@ def column_search(names: Callable[[TableView], Sequence[str]]) -> Callable[[Wind
 
 
 def _suggestions(names: Sequence[str], text: str) -> Suggestions:
-    found = column_matches(names, text)
-    labels = fmt.shorten_apart(found.names, _LETTERS)
-    return Suggestions(found.text, tuple(zip(found.names, labels, strict=True)), found.total)
+    matches = column_matches(names, text)
+    labels = fmt.shorten_apart(matches.names, _LETTERS)
+    return Suggestions(matches.text, tuple(zip(matches.names, labels, strict=True)), matches.total)
 
 
 class _Search:
@@ -91,7 +91,7 @@ class _Search:
         query = self._window.query
         address = Address.parse(query)
 
-        def found() -> dict[str, str]:
+        def matching_regions() -> dict[str, str]:
             if number != self._newest:
                 return {}
             return {
@@ -105,4 +105,4 @@ class _Search:
             waits = number == self._newest and query == self._window.query
             self._window.answer(message, regions if waits else {})
 
-        self._window.compute(message, found, show)
+        self._window.compute(message, matching_regions, show)

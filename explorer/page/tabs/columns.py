@@ -29,16 +29,16 @@ def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
 
 
 def _hazards(view: TableView) -> list[NameHazard]:
-    """The hazards; two names that were swapped are one."""
-    found: list[NameHazard] = []
+    """Return the hazards; two names that were swapped are one."""
+    hazards: list[NameHazard] = []
     swapped: set[tuple[int, frozenset[str]]] = set()
     for hazard in view.facts.lineage().hazards:
         pair = hazard.version, frozenset(hazard.detail.removesuffix(" swapped names").split(" and "))
         if hazard.kind == "swapped-name" and pair in swapped:
             continue
         swapped.add(pair)
-        found.append(hazard)
-    return found
+        hazards.append(hazard)
+    return hazards
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:

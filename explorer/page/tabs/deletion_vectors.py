@@ -52,7 +52,7 @@ def _state(view: TableView) -> dict[str, Any]:
 
 
 def _chosen(listing: Listing, rows: list[dict[str, Any]], address: Address) -> str:
-    """The file that the address names, otherwise the first of the list."""
+    """Return the file that the address names, otherwise the first of the list."""
     if address.file in listing.table.column("path").to_pylist():
         return address.file
     return str(rows[0]["path"]) if rows else ""
@@ -89,7 +89,7 @@ def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
 
 
 def _series(view: TableView) -> dict[str, Any]:
-    """The masked rows of all versions as a line of `_POINTS` points, and where the chosen version is."""
+    """Return the masked rows of all versions as a line of `_POINTS` points, and where the chosen version is."""
     commits = view.facts.commits
     if not len(commits):
         return {"top": 0}

@@ -35,8 +35,8 @@ def _form_changes(view: TableView, _address: Address, _work: WindowWork) -> List
 def _changed(diff: Comparison, address: Address) -> Listing:
     if address.change == "all":
         return diff.files
-    kept = diff.files.table.filter(pc.equal(diff.files.table.column("change"), address.change))
-    return Listing(diff.files.name, diff.files.columns, kept, diff.files.searched)
+    matching = diff.files.table.filter(pc.equal(diff.files.table.column("change"), address.change))
+    return Listing(diff.files.name, diff.files.columns, matching, diff.files.searched)
 
 
 TAB = TabSpec(

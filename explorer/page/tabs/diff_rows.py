@@ -52,8 +52,8 @@ def messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _compare(window: Window, message: Message) -> None:
-    asked = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
-    begin_reading(window, message, window.work.of(DifferencesWork).start, asked)
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(DifferencesWork).start, answers)
 
 
 def _cancel(window: Window, message: Message) -> None:

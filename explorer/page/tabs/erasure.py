@@ -31,7 +31,7 @@ __all__ = ["TAB"]
 def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
     desk, requests = work.of(ErasureDesk), _requests(address)
     proofs = desk.proofs(view.facts, requests) or {}
-    found = proofs.get(address.where.strip())
+    proof_shown = proofs.get(address.where.strip())
     snapshot = view.facts.snapshot(view.facts.last)
     values: dict[str, Any] = {
         "engine": engine_state(),
@@ -41,11 +41,13 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "requests": requests,
         "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
-        "found": None if found is None else erasure_view(found, _due(address)),
+        "found": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
         "newest": view.facts.last,
-        "outdated": found is not None and found.version < view.facts.last,
+        "outdated": proof_shown is not None and proof_shown.version < view.facts.last,
     }
-    return Tab(values if found is None else values | listed(place_listing(found.places), address), needs_spark=True)
+    return Tab(
+        values if proof_shown is None else values | listed(place_listing(proof_shown.places), address), needs_spark=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class _Request:
 
 
 def _requests(address: Address) -> tuple[str, ...]:
-    """The conditions that are searched in one pass, each once; the one that is shown is among them."""
+    """Return the conditions that are searched in one pass, each once; the one that is shown is among them."""
     where = address.where.strip()
     together = _lines(address.requests)
     if where in together:
@@ -119,14 +121,14 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 def _search(window: Window, message: Message) -> None:
     requests = _lines(message.text("where", LONGEST_QUESTION))
-    asked = {
+    answers = {
         "where": requests[0] if requests else "",
         "requests": "\n".join(requests) if len(requests) > 1 else "",
         # A name is of one request: each of several has its own statement.
         "reference": message.text("reference").strip() if len(requests) == 1 else "",
         "due": message.text("due"),
     }
-    begin_reading(window, message, _start(window), asked)
+    begin_reading(window, message, _start(window), answers)
 
 
 def _start(window: Window) -> Any:

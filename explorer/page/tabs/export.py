@@ -17,29 +17,29 @@ __all__ = ["export_files"]
 _CHUNK = 1_000_000
 
 
-def export_files(found: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
     """Yield the messages that carry a file to the browser, and its signature if there is a key.
 
     Args:
-        found: The export; a list as CSV says what was done to cells that a spreadsheet would run.
+        exported: The export; a list as CSV says what was done to cells that a spreadsheet would run.
         id_: By which the browser puts the parts together.
         format_: ``csv``, ``json``, or ``copy`` for the clipboard.
     """
-    key, note = found.key if isinstance(found, Document | Page) else None, ""
-    match found:
+    key, note = exported.key if isinstance(exported, Document | Page) else None, ""
+    match exported:
         case Document():
-            text, suffix, media = _json(found), "json", "application/json"
-            what = found.what
+            text, suffix, media = _json(exported), "json", "application/json"
+            what = exported.what
         case Page():
-            text, suffix, media, what = found.text, "html", "text/html", found.what
+            text, suffix, media, what = exported.text, "html", "text/html", exported.what
         case Text():
-            text, suffix, media, what = found.text, "json", "application/json", found.what
+            text, suffix, media, what = exported.text, "json", "application/json", exported.what
         case Listing() if format_ == "json":
-            text, suffix, media, what = found.to_json(), "json", "application/json", "list"
+            text, suffix, media, what = exported.to_json(), "json", "application/json", "list"
         case Listing():
-            text, escaped = found.csv()
+            text, escaped = exported.csv()
             suffix, media, what, note = "csv", "text/csv", "list", escaped_words(escaped)
-    name = f"{found.name}.{suffix}"
+    name = f"{exported.name}.{suffix}"
     yield from _parts(id_, name, media, what, text, copy=format_ == "copy", note=note)
     if key is not None:
         signature = key.sign(text.encode()).decode()

@@ -80,10 +80,10 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     facts, version = view.facts, view.version
     coverage = coverage_of(facts, version)
     names = [row.column for row in coverage]
-    asked = _asked(view, address)
-    column = _column(address, coverage, names, asked.columns)
+    requested = _requested(view, address)
+    column = _column(address, coverage, names, requested.columns)
     values: dict[str, Any] = {
-        "choice": column_choice(names, address.column if not column else ""), "column": column, "asked": asked,
+        "choice": column_choice(names, address.column if not column else ""), "column": column, "asked": requested,
         "covered": _coverage(coverage),
     }  # fmt: skip
     if nothing := _why_nothing(view, address, names, column):
@@ -96,10 +96,12 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
         "wide": sum(tight is False for tight in ranges.tight),
         "single": len(ranges.paths) <= BARS,
     }
-    read = read_files(facts, version, address.where) if asked.funnels else None
+    read = read_files(facts, version, address.where) if requested.funnels else None
     figure = view.ranges(read)
     return Tab(
-        values | listed(_files(view, address, asked), address), figure, (version, column, view.file, asked.where)
+        values | listed(_files(view, address, requested), address),
+        figure,
+        (version, column, view.file, requested.where),
     )
 
 
@@ -121,26 +123,26 @@ def _writable(setting: tuple[str, str] | None) -> tuple[str, str]:
     return key, value if len(value) <= _LONGEST_VALUE else ""
 
 
-def _asked(view: TableView, address: Address) -> Asked:
-    """The condition of the address over the chosen version, and over the one it is compared with if one was chosen."""
+def _requested(view: TableView, address: Address) -> Asked:
+    """Return the condition of the address over the chosen version, and over the compared one if one was chosen."""
     where = address.where.strip()
     if not where:
         return Asked()
     compared = [view.compared] if view.compared not in (None, view.version) else []
     try:
         scale = max(view.facts.snapshot(version).num_files for version in (view.version, *compared))
-        found = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
+        funnels = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
     except RequestError as error:
         return Asked(where, problem=problem_of(error))
-    words = compared_words(*found) if compared else ""
-    return Asked(where, found, requested_columns(where), words, clustering_advice(view.facts, found[-1]))
+    words = compared_words(*funnels) if compared else ""
+    return Asked(where, funnels, requested_columns(where), words, clustering_advice(view.facts, funnels[-1]))
 
 
-def _files(view: TableView, address: Address, asked: Asked) -> Listing:
-    """The bounds by file; with a condition, also the rule that keeps or drops each."""
-    if not asked.funnels:
+def _files(view: TableView, address: Address, requested: Asked) -> Listing:
+    """Return the bounds by file; with a condition, also the rule that keeps or drops each."""
+    if not requested.funnels:
         return ranges_listing(view.facts, view.version, view.column)
-    return rule_listing(view.facts, view.version, asked.where, view.column, address.rule)
+    return rule_listing(view.facts, view.version, requested.where, view.column, address.rule)
 
 
 def _names(view: TableView) -> list[str]:
@@ -148,15 +150,14 @@ def _names(view: TableView) -> list[str]:
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
-    return arranged(_files(view, address, _asked(view, address)), address)
+    return arranged(_files(view, address, _requested(view, address)), address)
 
 
-def _column(address: Address, coverage: Sequence[Covered], names: list[str], asked: Sequence[str]) -> str:
-    """The column that the address names, else one that the condition asks for, else the one with statistics in most
-    files; empty where there is none."""
+def _column(address: Address, coverage: Sequence[Covered], names: list[str], requested: Sequence[str]) -> str:
+    """Return the column of the address, else of the condition, else that with most statistics; empty if none has."""
     if address.column:
         return address.column if address.column in names else ""
-    spelled = {name.casefold() for name in asked}
+    spelled = {name.casefold() for name in requested}
     wanted = [row for row in coverage if row.column.casefold() in spelled]
     best = max(wanted or coverage, key=lambda row: row.files, default=None)
     return best.column if best else ""
@@ -186,14 +187,14 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
 
 
 def _undrawable(ranges: ColumnRanges) -> str:
-    """Why no file has a range to draw."""
+    """Return why no file has a range to draw."""
     why = (
         (ranges.only_nulls, "holds only nulls in it", "hold only nulls in it"),
         (ranges.unplaced, "has a bound that cannot be drawn", "have a bound that cannot be drawn"),
         (ranges.missing, "has no statistics for it", "have no statistics for it"),
     )
-    said = (fmt.plural(count, one, many) for count, one, many in why if count)
-    return f"Of the live files, {', '.join(said)}."
+    counts = (fmt.plural(count, one, many) for count, one, many in why if count)
+    return f"Of the live files, {', '.join(counts)}."
 
 
 def _undrawn(nothing: NoRanges) -> dict[str, Any]:

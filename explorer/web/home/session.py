@@ -78,11 +78,11 @@ class HomeSession(Session):
             return future.result(), self._all_read
         return self._home(address_of(self.query), patience=0), False
 
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: Asked) -> Rendered:
         """Make the list of an address."""
-        return self._home(address_of(asked.query), patience=PATIENCE / 2)
+        return self._home(address_of(request.query), patience=PATIENCE / 2)
 
-    def threads(self, _asked: Asked) -> Executor:
+    def threads(self, _request: Asked) -> Executor:
         """Return the threads that draw."""
         return DRAWING
 
