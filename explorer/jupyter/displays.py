@@ -14,9 +14,8 @@ from markupsafe import Markup
 
 from explorer.jupyter.markup import joined, tag
 from explorer.report import TableReport
-from explorer.views.arrow_cards import arrow_card
 from explorer.views.card import Card, Rows
-from explorer.views.cards import CARDED_BY_NAME, card_of, carded
+from explorer.views.cards import CARDED_BY_NAME, arrow_card, card_of, carded
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = ["card_html", "register"]

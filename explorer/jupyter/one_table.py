@@ -15,8 +15,7 @@ from explorer.page.tables.followed_table import FollowedTable
 from explorer.page.tables.table_reading import TableReading
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
-from explorer.views.act.desk.attempts import Attempts
-from explorer.views.act.desk.draft import ChangeableTable
+from explorer.views.act.desk.draft import Attempts, ChangeableTable
 
 __all__ = ["OneTable", "PlannedTable"]
 

@@ -16,7 +16,7 @@ from explorer.jupyter.markup import joined, tag
 from explorer.views import TableView
 from explorer.views.card import Card
 from explorer.views.cards import card_of
-from explorer.views.figures.still_bars import SPAN, StillBar, bars_of
+from explorer.views.figures.strip_frame import SPAN, StillBar, bars_of
 from explorer.views.figures.theme import LIGHT
 from explorer.views.table.commits import commit_sentence
 

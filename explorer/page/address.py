@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS

@@ -12,9 +12,9 @@ from explorer.page.address import Address
 from explorer.page.render import render
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part, plain_json
-from explorer.views.figures.still_bars import SPAN, bars_of
+from explorer.views.figures.strip_frame import SPAN, bars_of
 from explorer.views.table.commits import redated_note
-from explorer.views.table.opening import opening_facts
+from explorer.views.table.overview import opening_facts
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import LEAST_WINDOW, clamped

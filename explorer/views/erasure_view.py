@@ -20,8 +20,7 @@ from explorer.auditing.erasure.proof import STATES, Place, State
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.versions.commit_times import moment
-from explorer.views.act.intent_form import answers_of
-from explorer.views.act.intents.registry import headline, offered_kinds
+from explorer.views.act.intent_form import answers_of, headline, offered_kinds
 from explorer.views.erasure_axis import (
     DAY,
     Axis,

@@ -32,7 +32,7 @@ from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
-from explorer.views.act.desk.attempts import Attempts
+from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis

@@ -25,12 +25,12 @@ from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.page.tabs import handlers
 from explorer.page.tabs.data import RowsWork
+from explorer.page.tabs.erasure import ErasureDesk
 from explorer.page.window import Message
 from explorer.page.window_work import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CaseFile, CommitPin, read_case
 from explorer.views import TableView
-from explorer.views.erasure_desk import ErasureDesk
 from explorer.web.served_tables import Catalog
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs

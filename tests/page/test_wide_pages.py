@@ -17,7 +17,7 @@ from explorer.page.pages import Rendered, table_page
 from explorer.page.tab_spec import narrowed
 from explorer.page.tabs import TABS, export_named
 from explorer.page.tabs.export import export_files
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.views.listing import Listing, ListingColumn
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one

@@ -32,7 +32,7 @@ from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable
-    from explorer.views.act.client_losses import LossGroup
+    from explorer.views.act.plan_view import LossGroup
 
 __all__ = ["read_intent", "register"]
 
@@ -246,7 +246,7 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
 
 
 def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
-    from explorer.views.act.client_losses import client_losses, loss_groups
+    from explorer.views.act.plan_view import client_losses, loss_groups
 
     consequences, losses = plan.consequences, client_losses(plan)
     for name, operation in (("readers", "reads"), ("writers", "writes")):
@@ -271,7 +271,7 @@ def _group(group: LossGroup) -> str:
 
 def _print_receipt(result: PlanResult) -> None:
     if isinstance(result, MaintenanceResult):
-        from explorer.views.act.maintenance_plan import done_title
+        from explorer.views.act.written_lines import done_title
 
         note(f"{done_title(result)}.")
         return

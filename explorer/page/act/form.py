@@ -13,7 +13,7 @@ from explorer.views.act.answer_check import Check, plans_at_once
 from explorer.views.act.answer_check import check_answers as check_question
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.intent_form import IntentForm, intent_form
-from explorer.views.act.intents.hints import column_suggestions
+from explorer.views.act.intents.fields import column_suggestions
 
 __all__ = ["ask_desk", "check_answers", "form_of", "pair_count", "redrawn_parts"]
 

@@ -18,18 +18,15 @@ from explorer.page.act.desk import question_of
 from explorer.page.act.form import check_answers, form_of, pair_count
 from explorer.page.address import Address
 from explorer.views import TableView
-from explorer.views.act.commit_command import commit_command
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft
 from explorer.views.act.desk.state import CheckingRows, Committing, Ended, Planning
-from explorer.views.act.guard_steps import GuardStep
-from explorer.views.act.guard_views import guard_counts, guard_views
-from explorer.views.act.intent_form import IntentForm, offers
+from explorer.views.act.guard_views import GuardStep, guard_counts, guard_views
+from explorer.views.act.intent_form import IntentForm, entry_of, headline, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
-from explorer.views.act.intents.hints import column_suggestions
-from explorer.views.act.intents.registry import entry_of, headline
-from explorer.views.act.logged_receipt import logged_receipt, seal_facts
-from explorer.views.act.plan_view import plan_view
+from explorer.views.act.intents.fields import column_suggestions
+from explorer.views.act.plan_view import commit_command, plan_view
+from explorer.views.act.receipt import logged_receipt, seal_facts
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import top_fields

@@ -10,7 +10,7 @@ from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Tab, TabSpec
 from explorer.page.window_work import NewWindow, WindowWork
 from explorer.views import TableView
-from explorer.views.act.logged_receipt import logged_receipt
+from explorer.views.act.receipt import logged_receipt
 
 __all__ = ["TAB"]
 

@@ -13,7 +13,7 @@ from explorer.page.address import Address
 from explorer.page.render import render
 from explorer.page.window import Handler, Message, Window
 from explorer.views import TableView
-from explorer.views.column_search import MOST_OFFERED, column_matches
+from explorer.views.listing import MOST_OFFERED, column_matches
 
 __all__ = ["ColumnChoice", "column_choice", "column_search"]
 

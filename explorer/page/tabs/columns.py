@@ -9,8 +9,7 @@ from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.column_lines import RIVER_LINES
-from explorer.views.table.columns import column_story, columns_listing, lines_of
+from explorer.views.table.columns import RIVER_LINES, column_story, columns_listing, lines_of
 
 __all__ = ["TAB"]
 

@@ -14,8 +14,7 @@ from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
-from explorer.views.column_search import MOST_OFFERED
-from explorer.views.listing import Listing
+from explorer.views.listing import MOST_OFFERED, Listing
 from explorer.views.rows.row_work import PagedRows, RowsRequest, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields

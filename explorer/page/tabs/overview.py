@@ -14,7 +14,7 @@ from explorer.page.window import Handler, Message, Window
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.since import settings_since
+from explorer.views.table.settings import settings_since
 
 __all__ = ["TAB"]
 

@@ -14,13 +14,21 @@ from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.tabs.column_choice import column_choice, column_search
 from explorer.page.window_work import WindowWork
 from explorer.views import TableView
-from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.coverage import Covered, coverage_of
+from explorer.views.table.columns import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
-from explorer.views.table.funnel import Funnel, compared_words, funnel_of, read_files, requested_columns, rule_listing
+from explorer.views.table.funnel import (
+    ClusteringAdvice,
+    Funnel,
+    clustering_advice,
+    compared_words,
+    funnel_of,
+    read_files,
+    requested_columns,
+    rule_listing,
+)
 from explorer.views.table.ranges import ColumnRanges
 
 __all__ = ["TAB"]

@@ -14,7 +14,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
+from explorer.views.table.columns import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
 
 __all__ = ["river_figure"]
 

@@ -14,14 +14,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.views.figures.calendar import calendar_ticks, clock_ticks
-from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks
-from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Axis, Frame, Reach, Rows
-from explorer.views.figures.strip_labels import commit_labels
-from explorer.views.figures.strip_lanes import lane_labels, lane_traces
-from explorer.views.figures.strip_marks import Marks
-from explorer.views.figures.strip_rows import LowerRows
-from explorer.views.figures.strip_traces import words
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, calendar_ticks, clock_ticks, nice_ticks
+from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Axis, Frame, Reach, Rows, words
+from explorer.views.figures.strip_marks import Marks, commit_labels
+from explorer.views.figures.strip_rows import LowerRows, lane_labels, lane_traces
 from explorer.views.figures.theme import Theme
 from explorer.views.table.lanes import Lane
 from explorer.views.table.timeline import Scale, Timeline

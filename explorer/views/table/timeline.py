@@ -20,8 +20,15 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
-from explorer.views.table.mark_words import bin_labels, commit_detail, version_labels, version_names
-from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis
+from explorer.views.table.version_axis import (
+    AxisKind,
+    Bins,
+    VersionAxis,
+    bin_labels,
+    commit_detail,
+    version_labels,
+    version_names,
+)
 
 __all__ = [
     "ALONE",

@@ -25,10 +25,8 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.debug import log_failure
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
-from explorer.views.act.desk.attempts import Attempts
-from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowCheckProgress
-from explorer.views.act.intent_form import intent_of
-from explorer.views.act.intents.registry import entry_of
+from explorer.views.act.desk.draft import Attempts, ChangeableTable, Draft, Question, RowCheckProgress
+from explorer.views.act.intent_form import entry_of, intent_of
 from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of
 from explorer.views.rows.spark_work import each_second, engine_state

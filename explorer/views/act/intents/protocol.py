@@ -16,8 +16,7 @@ from explorer.core.protocol.table_features import (
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
-from explorer.views.act.intents.fields import Answers, Choice, FormField, given_texts, number_or_text
-from explorer.views.act.intents.hints import chosen_hint
+from explorer.views.act.intents.fields import Answers, Choice, FormField, chosen_hint, given_texts, number_or_text
 
 __all__ = ["PROTOCOL_INTENTS"]
 
