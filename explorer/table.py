@@ -584,7 +584,7 @@ class Table(DeltaLog):
             TableNotFound: There is no such place to look beside this table.
         """
         from explorer.auditing.erasure import Neighbour, out_of_reach
-        from explorer.auditing.erasure.job import erasure_job
+        from explorer.auditing.erasure.search import erasure_job
         from explorer.storage.served_roots import ServedRoots
 
         places = ServedRoots(beside, most=None)

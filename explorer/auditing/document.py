@@ -16,9 +16,7 @@ from explorer.core.versions.commit_times import moment
 
 __all__ = [
     "AuditDocument",
-    "NextStep",
     "NotAnsweredRule",
-    "ReportEvidence",
     "ReportFinding",
     "audit_document",
     "canonical",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -33,11 +34,13 @@ from explorer.cli.commands import (
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
-from explorer.cli.standard_output import typed_output
 from explorer.core.errors import StorageError
 from explorer.credentials import without_credentials
 from explorer.debug import DEBUG_VARIABLE, debugging
 from explorer.storage.index_folder import CACHE_VARIABLE
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 __all__ = ["app", "command_group", "main", "run"]
 
@@ -160,3 +163,45 @@ def _run(arguments: Sequence[str]) -> int:
 def _forget_output() -> None:
     """Let what is still buffered not fail again when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+
+
+def typed_output(given: TextIO | None) -> TextIO:
+    """The same output, with typed failures; as it is if it is no file of the system.
+
+    None, which Python has where standard output is closed, is an output that fails when it is written to.
+    """
+    if given is None:
+        return io.TextIOWrapper(io.BufferedWriter(_OutputFile(os.open(os.devnull, os.O_RDONLY), "wb")))
+    if not isinstance(given, io.TextIOWrapper):
+        return given
+    given.flush()
+    file = _OutputFile(given.fileno(), "wb", closefd=False)
+    # Python runs unbuffered if it was asked to.
+    buffer: io.FileIO | io.BufferedWriter = file if given.write_through else io.BufferedWriter(file)
+    return io.TextIOWrapper(
+        buffer,
+        encoding=given.encoding,
+        errors=given.errors,
+        line_buffering=given.line_buffering,
+        write_through=given.write_through,
+    )
+
+
+class _OutputFile(io.FileIO):
+    """A file of the system that says that it is standard output."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write bytes, and return how many.
+
+        Raises:
+            BrokenPipeError: Nobody reads them.
+            StorageError: They cannot be written.
+        """
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StorageError(
+                f"Standard output cannot be written: {error.strerror}. Make room there, or send it elsewhere."
+            ) from error

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
-    "Cell",
     "check_agreed",
     "complain",
     "console",

@@ -11,17 +11,16 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.tables.followed_table import FollowedTable
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.followed_table import FollowedTable, TableReading
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts, ChangeableTable
 
-__all__ = ["OneTable", "PlannedTable"]
+__all__ = ["OneTable"]
 
 
 class OneTable:
-    """The table of a widget: a `explorer.page.tables.tables.Tables` with one entry, whatever name is asked for.
+    """The table of a widget: a `explorer.page.tables.Tables` with one entry, whatever name is asked for.
 
     Args:
         table: The table; one that can be changed if ``allow_commits``.

@@ -11,8 +11,7 @@ from typing import Final
 from markupsafe import Markup
 
 from explorer import formatting as fmt
-from explorer.jupyter.displays import card_html
-from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.displays import card_html, joined, tag
 from explorer.views import TableView
 from explorer.views.card import Card
 from explorer.views.cards import card_of
@@ -20,7 +19,7 @@ from explorer.views.figures.strip_frame import SPAN, StillBar, bars_of
 from explorer.views.figures.theme import LIGHT
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["picture_html", "picture_text", "strip_html"]
+__all__ = ["picture_html", "picture_text"]
 
 _MARKS: Final = 96
 _COLOURS: Final = {"a": LIGHT.added, "r": LIGHT.removed, "m": LIGHT.remasked, "u": LIGHT.idle}

@@ -22,13 +22,12 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly, waiting_script
 from explorer.jupyter.displays import card_html
-from explorer.jupyter.notebook_host import NotebookHost
 from explorer.jupyter.one_table import OneTable
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
-from explorer.jupyter.window import WidgetWindow
+from explorer.jupyter.window import NotebookHost, WidgetWindow
 from explorer.page.address import Address
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 from explorer.page.pages import Rendered
 from explorer.page.session import screen_of, theme_of
 from explorer.page.tabs import TABS

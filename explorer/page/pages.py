@@ -19,17 +19,16 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
-from explorer.page.chart import ChartFigure
-from explorer.page.commits_table import commits_table
 from explorer.page.findings import AuditCard, audit_card
 from explorer.page.render import render, render_blocks
-from explorer.page.strip import Screen, StripFigure, opening, still_bars, strip
+from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
-from explorer.page.tables.tables import Tables
+from explorer.page.tables import Tables
 from explorer.page.tabs import TABS, tab_named
-from explorer.page.window_work import WindowWork
+from explorer.page.tabs.overview import commits_table
+from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, problem_of

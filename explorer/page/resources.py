@@ -11,7 +11,6 @@ from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = [
     "FOLDER",
-    "FONTS",
     "SCRIPTS",
     "SHEET",
     "edition",

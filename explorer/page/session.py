@@ -21,7 +21,7 @@ from explorer.core.errors import ExplorerError
 from explorer.debug import log_failure
 from explorer.page.drawing import Drawing
 from explorer.page.host import Host
-from explorer.page.opening.steps import Steps, Stepwise
+from explorer.page.opening import Steps, Stepwise
 from explorer.page.pages import Rendered, notice
 from explorer.page.strip import Screen
 from explorer.page.tasks import WORKING, Tasks

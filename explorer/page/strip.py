@@ -19,7 +19,7 @@ from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import LEAST_WINDOW, clamped
 
-__all__ = ["Screen", "StripFigure", "opening", "still_bars", "strip"]
+__all__ = ["ChartFigure", "Screen", "StripFigure", "opening", "still_bars", "strip"]
 
 _DAY: Final = 86_400_000
 _PERIODS: Final = (("30 d", 30 * _DAY), ("1 y", 365 * _DAY))
@@ -186,3 +186,33 @@ def _summary(view: TableView, bars: Timeline) -> str:
     sentences += [f"{lane.name}: {span.label}, v{span.first} to v{span.last}"
              for lane in view.lanes for span in lane.spans if span.label and span.state != "readable"][:6]  # fmt: skip
     return fmt.plain(". ".join(sentences), 1500)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFigure:
+    """A figure below the tab's head.
+
+    Attributes:
+        key: What its data follow from. Two figures with the same key differ in their shapes alone.
+        figure: As plotly takes it; its width is that of its place.
+    """
+
+    key: tuple[object, ...]
+    figure: Figure
+
+    def message(self, before: ChartFigure | None) -> object:
+        """Return what a window needs that shows the one before: all, the shapes alone, or None for nothing."""
+        if before is None or before.key != self.key:
+            return plain_json(self.figure)
+        return None if self._shapes == before._shapes else plain_json({"shapes": self._shapes})
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        height = self.figure["layout"]["height"]
+        assert isinstance(height, int), "a figure states its height"
+        return height
+
+    @property
+    def _shapes(self) -> object:
+        return self.figure["layout"].get("shapes", [])

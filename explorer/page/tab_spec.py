@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
+import msgspec
+
 from explorer.auditing import Aspect
 from explorer.page.address import Address
-from explorer.page.window import Handler, Window
-from explorer.page.window_work import NewWindow, TabWork, WindowWork
+from explorer.page.window import Handler, NewWindow, TabWork, Window, WindowWork
 from explorer.report.signature import SigningKey
+from explorer.spreadsheet import escaped_words
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
@@ -24,6 +27,7 @@ __all__ = [
     "TabSpec",
     "Text",
     "arranged",
+    "export_files",
     "listed",
     "narrowed",
     "pinned",
@@ -172,3 +176,50 @@ def listed(listing: Listing, address: Address) -> dict[str, Any]:
     """Return the values by which a template shows a list as the address asks for it."""
     shown = arranged(listing, address)
     return {"listing": shown, "page": shown.paged()}
+
+
+_CHUNK = 1_000_000
+
+
+def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages that carry a file to the browser, and its signature if there is a key.
+
+    Args:
+        exported: The export; a list as CSV says what was done to cells that a spreadsheet would run.
+        id_: By which the browser puts the parts together.
+        format_: ``csv``, ``json``, or ``copy`` for the clipboard.
+    """
+    key, note = exported.key if isinstance(exported, Document | Page) else None, ""
+    match exported:
+        case Document():
+            text, suffix, media = _json(exported), "json", "application/json"
+            what = exported.what
+        case Page():
+            text, suffix, media, what = exported.text, "html", "text/html", exported.what
+        case Text():
+            text, suffix, media, what = exported.text, "json", "application/json", exported.what
+        case Listing() if format_ == "json":
+            text, suffix, media, what = exported.to_json(), "json", "application/json", "list"
+        case Listing():
+            text, escaped = exported.csv()
+            suffix, media, what, note = "csv", "text/csv", "list", escaped_words(escaped)
+    name = f"{exported.name}.{suffix}"
+    yield from _parts(id_, name, media, what, text, copy=format_ == "copy", note=note)
+    if key is not None:
+        signature = key.sign(text.encode()).decode()
+        yield from _parts(f"{id_}-signature", f"{name}.sig", "text/plain", "signature", signature)
+
+
+def _parts(
+    id_: str, name: str, media: str, what: str, text: str, *, copy: bool = False, note: str = ""
+) -> Iterator[dict[str, Any]]:
+    file = {"kind": "file", "id": id_, "copy": copy, "name": name, "type": media, "note": note}
+    for start in range(0, max(len(text), 1), _CHUNK):
+        end = start + _CHUNK
+        yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}
+
+
+def _json(document: Document) -> str:
+    if document.compact:
+        return msgspec.json.encode(document.content).decode() + "\n"
+    return json.dumps(document.content, ensure_ascii=False, indent=2)

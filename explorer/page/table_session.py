@@ -12,22 +12,19 @@ from typing import Any, ClassVar, Final
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.address import Address, address_of
-from explorer.page.host import Host
-from explorer.page.identity import Identity
-from explorer.page.opening.early_page import PROGRESS, early_page, reading_line
-from explorer.page.opening.steps import Steps, Wait
+from explorer.page.followed_table import RightOfWay, TableReading
+from explorer.page.host import Host, Identity
+from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.page.render import render
 from explorer.page.session import PATIENCE, Asked, Session
 from explorer.page.strip import Screen
-from explorer.page.tables.table_reading import RightOfWay, TableReading
-from explorer.page.tables.tables import Tables
+from explorer.page.tab_spec import export_files
+from explorer.page.tables import Tables
 from explorer.page.tabs import begin_work, export_named, handlers
-from explorer.page.tabs.export import export_files
 from explorer.page.tasks import DRAWING, LOOKING, WAITING
 from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
-from explorer.page.window import Handler, Message
-from explorer.page.window_work import NewWindow, WindowWork
+from explorer.page.window import Handler, Message, NewWindow, WindowWork
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from explorer.views import TableFacts
 
-__all__ = ["Back", "Changed", "Lost", "Newer", "News", "Replaced", "VersionWatch"]
+__all__ = ["Back", "Changed", "Lost", "Newer", "Replaced", "VersionWatch"]
 
 
 @dataclass(frozen=True, slots=True)

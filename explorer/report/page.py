@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding, canonical
 from explorer.auditing.finding import SEVERITIES
-from explorer.report.decoding import AnyReport
+from explorer.report.decoding import AnyReport, embedding
 from explorer.report.document import ClientLine, RuleLine, TableReport, TablesReport
 from explorer.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
-from explorer.report.embedding import embedding
 from explorer.report.erasure_statement import ErasureStatement
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding, digest_of
 from explorer.core.errors import RequestError
+from explorer.report.decoding import embedded, is_html
 from explorer.report.document import Since, SinceLine
-from explorer.report.embedding import embedded, is_html
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
+from explorer import formatting as fmt
 from explorer.auditing.document import audit_document, sealed
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.subject import Subject
@@ -27,14 +28,15 @@ from explorer.report.document import (
 )
 from explorer.report.history_marks import history_marks, time_of
 from explorer.report.pins import case as case_of
-from explorer.report.sections import client_lines, retention, table_changes
-from explorer.report.sentence import first_deadline, sentence
+from explorer.report.sections import client_lines, first_deadline, retention, sentence, table_changes
 from explorer.report.since import EarlierReport
 from explorer.report.since import since as compared
 from explorer.version import VERSION
+from explorer.views.card import MOST, TONES, Card, first_rows, stated
+from explorer.views.cards import card_of
 from explorer.views.table.overview import totals_of
 
-__all__ = ["table_report", "tables_report"]
+__all__ = ["report_card", "table_report", "tables_report"]
 
 _PROGRAM: Final = f"Delta Table Explorer {VERSION}"
 _Part = TypeVar("_Part")
@@ -201,3 +203,38 @@ def _log_check(subject: Subject) -> LogCheck:
         problems=tuple(problems),
         chain_head=integrity.chain_head,
     )
+
+
+@card_of.register
+def report_card(report: TableReport) -> Card:
+    """Return the sentence, the findings and the digest of a report."""
+    cells = [
+        (each.severity, each.title, "; ".join(piece.text for piece in each.evidence), each.effect)
+        for each in report.findings
+    ]
+    log = report.log
+    facts = (
+        ("summary", "".join(phrase.text for phrase in report.sentence)),
+        ("table", report.table),
+        ("made", f"{_time(report.time)}{'' if report.by is None else f' by {report.by}'}, from {report.basis}"),
+        ("first deadline", "" if report.deadline is None else _time(report.deadline)),
+        ("log", "" if log is None else fmt.plural(len(log.problems), "problem") if log.problems else "no problems"),
+        ("passed", fmt.plural(len(report.found_nothing), "rule")),
+        ("not checked", fmt.plural(len(report.not_answered), "rule")),
+        *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
+        ("digest", report.digest),
+    )
+    worst = TONES[report.findings[0].severity] if cells else "ok"
+    if worst in ("info", "ok") and (log is None or log.problems or report.missing):
+        worst = "warning"
+    title = f"Report of {report.title}, v{report.version}: {fmt.plural(len(cells), 'finding')}"
+    rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
+    return Card(title, stated(facts), rows, worst)
+
+
+def _time(text: str) -> str:
+    """Return a time of a document for cards; texts that are not times are unchanged."""
+    try:
+        return fmt.moment(datetime.fromisoformat(text))
+    except ValueError:
+        return text

@@ -17,9 +17,8 @@ import msgspec
 from explorer.auditing.document import digest_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.report.decoding import AnyReport, decode_report
+from explorer.report.decoding import AnyReport, decode_report, embedded, is_html
 from explorer.report.document import TablesReport
-from explorer.report.embedding import embedded, is_html
 from explorer.report.page import render
 from explorer.report.signature import Signature, TrustedKey, read_signature
 from explorer.version import VERSION

@@ -36,7 +36,7 @@ from explorer.views.erasure_axis import (
 )
 from explorer.views.listing import Listing, ListingColumn
 
-__all__ = ["DueDate", "ErasureView", "PlaceLine", "StepLine", "erasure_view", "place_listing"]
+__all__ = ["ErasureView", "erasure_view", "place_listing"]
 
 _WORDS: Final[dict[State, tuple[str, str]]] = {
     "live": ("Live rows", "a delete hides them; their files remain"),

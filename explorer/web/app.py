@@ -9,11 +9,17 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlencode
+from weakref import WeakKeyDictionary
 
 import jinja2
 import panel as pn
+from bokeh.application import Application
+from bokeh.application.application import SessionContext
+from bokeh.application.handlers import Handler
+from bokeh.document import Document
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from panel.io.resources import get_dist_path
+from panel.io.state import set_curdoc
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
@@ -21,22 +27,67 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
 from explorer.page.address import address_of
-from explorer.page.identity import Identity
+from explorer.page.drawing import first_figures, window_values
+from explorer.page.host import Identity
 from explorer.page.session import Session
-from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.report.signature import SigningKey
-from explorer.web.first_page import FirstPages
 from explorer.web.home.session import HomeSession
-from explorer.web.html.nonce import nonce_of
-from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
-from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, preload_tags, script_tag
-from explorer.web.html.templates import environment
+from explorer.web.html import (
+    environment,
+    head_styles,
+    icon,
+    module_tag,
+    nonce_of,
+    plotly_tag,
+    preload_tags,
+    script_addresses,
+    script_json,
+    script_tag,
+    sessions_json,
+)
 from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
 
 __all__ = ["create_app"]
+
+
+class FirstPages(Handler):
+    """Prepares the session of each document, which Bokeh then hands to the application.
+
+    Args:
+        begin: Makes the session of the current document, which is to be prepared.
+    """
+
+    def __init__(self, begin: Callable[[], Session]) -> None:
+        super().__init__()
+        self._begin = begin
+        self._prepared: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
+
+    def join(self, application: Application) -> None:
+        """Take part in an application, from its next session on."""
+        if self not in application.handlers:
+            application.add(self)
+
+    def take(self, document: Document | None) -> Session:
+        """The session of a document; one that was not prepared makes its page while the server waits."""
+        found = None if document is None else self._prepared.pop(document, None)
+        return self._begin() if found is None else found
+
+    async def on_session_created(self, session_context: SessionContext) -> None:
+        """Prepare the session of a new document."""
+        await session_context.with_locked_document(self._prepare)
+
+    async def _prepare(self, document: Document) -> None:
+        with set_curdoc(document):
+            session = self._begin()
+        await session.prepare()
+        self._prepared[document] = session
+
+    def modify_document(self, doc: Document) -> None:
+        """Leave the document to the application."""
+
 
 _log = logging.getLogger(__name__)
 _VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same

@@ -9,9 +9,9 @@ import panel as pn
 from bokeh.document import Document
 from panel.custom import JSComponent
 
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 
-__all__ = ["Bridge", "PanelHost"]
+__all__ = ["PanelHost"]
 
 
 class Bridge(JSComponent):

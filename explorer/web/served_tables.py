@@ -26,8 +26,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.tables.followed_table import FollowedTable
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.followed_table import FollowedTable, TableReading
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
@@ -37,7 +36,7 @@ from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 
-__all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "Catalog", "Deed", "TableSummary"]
 
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""

@@ -17,8 +17,8 @@ import explorer
 from explorer.auditing import AuditInputs, Subject, audit
 from explorer.auditing.finding import Aspect, Place, Remedy
 from explorer.auditing.footers import compared_footers
+from explorer.auditing.rule import see
 from explorer.auditing.rules import RULES
-from explorer.auditing.steps import see
 from explorer.cli.app import app
 from explorer.core.log.verify import problem
 from explorer.core.transaction.row_engine import CheckReport

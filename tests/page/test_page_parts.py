@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import explorer
-from explorer.page.chart import ChartFigure
 from explorer.page.drawing import Drawing
 from explorer.page.pages import Rendered
+from explorer.page.strip import ChartFigure
 from explorer.page.tasks import Tasks
 from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
 from explorer.views import TableFacts

@@ -26,8 +26,7 @@ from explorer.page.pages import table_page
 from explorer.page.tabs import handlers
 from explorer.page.tabs.data import RowsWork
 from explorer.page.tabs.erasure import ErasureDesk
-from explorer.page.window import Message
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Message, WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CaseFile, CommitPin, read_case
 from explorer.views import TableView

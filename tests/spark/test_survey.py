@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.fleet import audits
-from explorer.survey import SCHEMA, look, survey
+from explorer.fleet.spark_tasks import SCHEMA, look, survey
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
@@ -50,7 +50,7 @@ def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
     asked = f"""
 import explorer
-from explorer.survey import look
+from explorer.fleet.spark_tasks import look
 print(explorer.__file__, look({str(root)!r}, verify=True))
 print("audited:", len(explorer.open_table({str(root)!r}).audit().silent))
 """

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.stored_files import StoredFiles
+from explorer.auditing.erasure.value_conditions import logged_columns
 from explorer.auditing.words import span
 from explorer.core.protocol.arrow.arrays import mask, string_maps
 from explorer.core.protocol.file_paths import NULL_FOLDER
@@ -37,7 +37,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS, SearchGroup
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["SearchPlan", "named_columns", "search_plan"]
+__all__ = ["named_columns", "search_plan"]
 
 
 class SearchPlan(msgspec.Struct, frozen=True):

@@ -8,17 +8,17 @@ nothing of the column says nothing of its values. A condition is taken as a whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from explorer.auditing.erasure.logged_columns import LoggedColumn, folded
 from explorer.auditing.erasure.logged_values import LoggedPlace, Range, has_zone, quoted_values, range_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, format_column
-from explorer.core.protocol.schema.nested_types import Path
+from explorer.core.protocol.schema.column_mapping import physical_paths
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, parse_schema
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -34,9 +34,63 @@ from explorer.core.protocol.sql.predicates import (
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
 from explorer.core.protocol.statistics.skipping_truth import truth_of
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ValueCondition", "value_condition"]
+__all__ = ["ValueCondition", "folded", "logged_columns", "value_condition"]
+
+
+class LoggedColumn(msgspec.Struct, frozen=True):
+    """A column of the newest version as some version stores it, or a column that had its name then.
+
+    Attributes:
+        column: Its path in the newest version, logical names.
+        stored: Its path in statistics and partition values.
+        type: Its type then.
+    """
+
+    column: Path
+    stored: Path
+    type: DataType
+
+
+def logged_columns(log: DeltaLog) -> tuple[LoggedColumn, ...]:
+    """Return the fields of the newest version, those inside arrays and maps left out, each in every way it was stored.
+
+    Raises:
+        TableError: A version's metadata is broken.
+    """
+    lineage = log.history_record().lineage()
+    newest = log.snapshot()
+    now = lineage.lines_at(newest.version)
+    paths = [path for path, _, _ in walk_structs(newest.schema)]
+    of_name = {folded(path): path for path in paths}
+    of_line = {now[format_column(path)]: path for path in paths if format_column(path) in now}
+    columns: dict[tuple[Path, Path, str], LoggedColumn] = {}
+    for version, schema, stored in _layouts(log):
+        then = lineage.lines_at(version)
+        for path, _, field in walk_structs(schema):
+            same = (of_name.get(folded(path)), of_line.get(then.get(format_column(path), -1)))
+            for column in filter(None, same):
+                known = LoggedColumn(column, stored[path], field.type)
+                columns.setdefault((column, stored[path], repr(field.type)), known)
+    return tuple(columns.values())
+
+
+def folded(path: Path) -> Path:
+    """Return a path in lower case, as readers compare names."""
+    return tuple(part.casefold() for part in path)
+
+
+def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]]:
+    """The schemas of the versions that can be rebuilt, each from its version on, and the path under which values of a
+    field are stored."""
+    history = log.history_record()
+    for version in history.layout_changes(history.first_readable, history.latest):
+        metadata = history.metadata_at(version)
+        if metadata is not None and metadata.schema_string is not None:
+            schema = parse_schema(metadata.schema_string)
+            yield version, schema, physical_paths(schema, history.mapping_mode(version))
 
 
 class _Part(msgspec.Struct, frozen=True):

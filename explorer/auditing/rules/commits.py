@@ -10,8 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.arrow.arrays import Int64s

@@ -6,8 +6,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, written_again
+from explorer.auditing.rule import Rule, see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import (

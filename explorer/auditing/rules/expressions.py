@@ -6,8 +6,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command
+from explorer.auditing.rule import NotAnswered, Rule, see, table_command
 from explorer.auditing.subject import Subject
 from explorer.core.errors import CorruptTable
 from explorer.core.transaction.intents.records import DropConstraint

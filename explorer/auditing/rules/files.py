@@ -11,9 +11,8 @@ from explorer import formatting as fmt
 from explorer.auditing.contradictory_statistics import Contradiction, contradictory_statistics
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
-from explorer.auditing.rule import NotAnswered, Rule
+from explorer.auditing.rule import NotAnswered, Rule, see, verify_command
 from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
-from explorer.auditing.steps import see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum

@@ -9,8 +9,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import table_command
+from explorer.auditing.rule import Rule, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs
 from explorer.core.protocol.table_features import VACUUM_CHECK, active_features

@@ -16,8 +16,7 @@ from explorer.auditing.log_shortcuts import (
     newest_compaction_problems,
     unusual_checkpoint_types,
 )
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command, verify_command
+from explorer.auditing.rule import NotAnswered, Rule, see, table_command, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.contested import ContestedFiles

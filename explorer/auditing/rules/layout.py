@@ -9,8 +9,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, written_again
+from explorer.auditing.rule import NotAnswered, Rule, see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s

@@ -8,8 +8,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, verify_command
+from explorer.auditing.rule import Rule, see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, span, spans
 from explorer.core.errors import ExplorerError, MalformedAction, TableError, VersionGap

@@ -10,8 +10,7 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import NotAnswered, Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.errors import InvalidIntent

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, written_again
+from explorer.auditing.rule import Rule, see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import paths_without_uri

@@ -10,8 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command
+from explorer.auditing.rule import NotAnswered, Rule, see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import NotAnswered, Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import duration, named
 from explorer.core.maintenance.unused_files import NeededFiles, unused_files

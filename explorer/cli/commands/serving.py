@@ -169,7 +169,7 @@ def demo(
     """Build the demo tables if they do not exist, and serve them."""
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
-    from explorer.web.serving.ports import check_port
+    from explorer.web.serving.listener import check_port
 
     if port is not None:
         check_port(port)  # before the tables are built

@@ -5,17 +5,31 @@ The plan itself comes from the desk: `ask_desk` lets it plan answers that are co
 
 from __future__ import annotations
 
-from explorer.page.act.desk import ActDesk, question_of
 from explorer.page.address import Address
 from explorer.page.render import render
 from explorer.views import TableFacts
 from explorer.views.act.answer_check import Check, plans_at_once
 from explorer.views.act.answer_check import check_answers as check_question
-from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.desk import Desk, DeskSheet
+from explorer.views.act.desk.draft import Question
+from explorer.views.act.desk.state import State
 from explorer.views.act.intent_form import IntentForm, intent_form
 from explorer.views.act.intents.fields import column_suggestions
 
-__all__ = ["ask_desk", "check_answers", "form_of", "pair_count", "redrawn_parts"]
+__all__ = ["ActDesk", "ask_desk", "check_answers", "form_of", "pair_count", "question_of", "redrawn_parts"]
+
+
+class ActDesk(Desk):
+    """At most one plan, one check of the rows and one commit at a time."""
+
+    def ask(self, address: Address, *, newest: int, show: bool = False) -> State:
+        """Plan what an address asks for, one that reads rows on a thread of its own; see `Desk.ask_for`."""
+        return self.ask_for(question_of(address, self.person), newest=newest, show=show, wait=False)
+
+
+def question_of(address: Address, person: str) -> Question:
+    """Return what an address asks for."""
+    return Question(address.table, address.act, address.answers, person)
 
 
 def form_of(facts: TableFacts, address: Address) -> IntentForm:

@@ -14,8 +14,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.act.desk import question_of
-from explorer.page.act.form import check_answers, form_of, pair_count
+from explorer.page.act.form import check_answers, form_of, pair_count, question_of
 from explorer.page.address import Address
 from explorer.views import TableView
 from explorer.views.act.desk.desk import DeskSheet

@@ -9,7 +9,7 @@ from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Page, Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.report import render, table_report
 from explorer.views import TableView
 from explorer.views.listing import Listing

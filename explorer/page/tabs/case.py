@@ -10,12 +10,11 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.transaction.commit_plan import PlanDocument
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec
 from explorer.page.tabs.data import RowsWork
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import render, table_report
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin

@@ -15,7 +15,7 @@ from explorer.page.window import Handler, Message, Window
 from explorer.views import TableView
 from explorer.views.listing import MOST_OFFERED, column_matches
 
-__all__ = ["ColumnChoice", "column_choice", "column_search"]
+__all__ = ["column_choice", "column_search"]
 
 _LETTERS = 48
 _LONGEST_TEXT = 1_000

@@ -6,7 +6,7 @@ from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.core.versions.column_lineage import NameHazard
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.columns import RIVER_LINES, column_story, columns_listing, lines_of

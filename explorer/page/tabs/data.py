@@ -11,8 +11,7 @@ from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import MOST_OFFERED, Listing
 from explorer.views.rows.row_work import PagedRows, RowsRequest, live_rows, rows_estimate

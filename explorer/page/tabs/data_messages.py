@@ -7,8 +7,7 @@ from threading import Event
 from weakref import WeakKeyDictionary
 
 from explorer.page.address import Address
-from explorer.page.window import Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Message, Window, WindowWork
 from explorer.views import TableView
 
 __all__ = ["LONGEST_QUESTION", "begin_reading"]

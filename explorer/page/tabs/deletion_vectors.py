@@ -11,7 +11,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.protocol.table_properties.registry import DELETION_VECTORS
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS, HEAVY
 from explorer.views.listing import Listing

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
 import pyarrow.compute as pc
 
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.tabs.diff_rows import DifferencesWork, messages
-from explorer.page.window_work import WindowWork
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 from explorer.views.table.comparison import Comparison, form_listing
 
-__all__ = ["TAB"]
+__all__ = ["TAB", "DifferencesWork", "messages"]
+
+
+class DifferencesWork:
+    """At most one comparison of rows for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._compared = ComparedRows(changed)
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to compare the rows that an address asks for; a running comparison is stopped."""
+        self._compared.start(view, address.keys)
+
+    def stop_reading(self) -> None:
+        """Stop a running comparison."""
+        self._compared.cancel()
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the rows for the Diff tab's template."""
+        estimate, available = comparison_estimate(view)
+        return {
+            "rows_job": self._compared.state(view, address.keys),
+            "rows": self._compared.found(view, address.keys),
+            "rows_estimate": estimate,
+            "rows_available": available,
+            "rows_keys": address.keys,
+            "rows_columns": key_choices(view, view.version),
+        }
+
+
+def messages(window: Window) -> Mapping[str, Handler]:
+    """Return the handlers of the Diff tab's messages."""
+    return {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+
+
+def _compare(window: Window, message: Message) -> None:
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(DifferencesWork).start, answers)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(DifferencesWork).stop_reading()
+    window.answer(message)
+
 
 _MOST_CHANGES = 60
 

@@ -12,12 +12,11 @@ import msgspec
 
 from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
 from explorer.core.errors import RequestError
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import ErasureStatement, erasure_statement, render
 from explorer.views import TableView
 from explorer.views.erasure_view import ErasureView, erasure_view, place_listing
@@ -64,7 +63,7 @@ class ErasureDesk:
         return self._work.state if self._work.key == _key(facts, requests) else WorkState()
 
     def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
-        from explorer.auditing.erasure.job import erasure_job
+        from explorer.auditing.erasure.search import erasure_job
 
         others, looked_in = self._other_tables()
         predicates = {where: where for where in requests}

@@ -7,16 +7,41 @@ from functools import partial
 from typing import Any
 
 from explorer.page.address import Address
-from explorer.page.commits_table import commits_listing
-from explorer.page.render import render_block
+from explorer.page.render import render, render_block
 from explorer.page.tab_spec import Tab, TabSpec, Text
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
+from explorer.views.table.commit_list import CommitChoice, choices, chosen_commits, page_of
 from explorer.views.table.settings import settings_since
 
-__all__ = ["TAB"]
+__all__ = ["TAB", "commits_table"]
+
+
+def commits_listing(view: TableView, address: Address) -> Listing:
+    """Return the commits that an address asks for, at its page: that of the chosen version, unless it names one."""
+    choice = CommitChoice(address.commit_find, address.commit_operation, address.commit_author, address.commit_sort)
+    listing = chosen_commits(view.facts, choice)
+    named = address.commit_page
+    page = int(named) if named.isdecimal() and len(named) < 10 else page_of(listing, view.version)
+    return listing.at(page)
+
+
+def commits_table(view: TableView, address: Address) -> str:
+    """Return the commits as HTML."""
+    listing = commits_listing(view, address)
+    operations, authors = choices(view.facts)
+    return render(
+        "commits",
+        listing=listing,
+        page=listing.paged(),
+        operations=operations,
+        authors=authors,
+        version=view.version,
+        total=len(view.facts.commits),
+        address=address,
+    )
+
 
 _MOST_LINES = 200
 _LONGEST = 200_000

@@ -12,7 +12,7 @@ from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.tabs.column_choice import column_choice, column_search
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS
 from explorer.views.listing import Listing

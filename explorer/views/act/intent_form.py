@@ -20,10 +20,7 @@ from explorer.views.act.intents.table import MAINTENANCE_INTENTS, RESTORE_INTENT
 from explorer.views.table.facts import TableFacts
 
 __all__ = [
-    "GROUPS",
     "IntentForm",
-    "Offer",
-    "OfferGroup",
     "answers_of",
     "entry_of",
     "headline",

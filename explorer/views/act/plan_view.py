@@ -24,8 +24,6 @@ from explorer.views.act.intents.entry import Headline
 from explorer.views.act.written_lines import PlannedFile, WrittenLine, doing, file_lines, planned_files, written_lines
 
 __all__ = [
-    "ActionView",
-    "ClientLoss",
     "LossGroup",
     "PlanView",
     "client_losses",

@@ -19,7 +19,7 @@ from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.act.written_lines import done_facts, done_title
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["LoggedReceipt", "Receipt", "commit_facts", "logged_receipt", "provenance", "receipt", "seal_facts"]
+__all__ = ["Receipt", "commit_facts", "logged_receipt", "provenance", "receipt", "seal_facts"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
     "ADDED",
-    "REMOVED",
     "SAME",
     "PlannedFile",
     "WrittenLine",

@@ -17,7 +17,6 @@ from explorer.views.table.timeline import Scale, Timeline
 __all__ = [
     "BARS",
     "CHARACTER",
-    "LEAST_NAMED",
     "MAP",
     "RIGHT",
     "SIGNS",

@@ -26,7 +26,7 @@ from explorer.views.figures.strip_frame import (
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
 
-__all__ = ["Marks", "bar_width", "commit_labels", "lonely_width"]
+__all__ = ["Marks", "commit_labels"]
 
 _WIDEST: Final = 38
 _POINT: Final = 3

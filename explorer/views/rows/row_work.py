@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from explorer.spark.rows.pages import RowPage, RowPosition
 
 __all__ = [
-    "PAGE_ROWS",
-    "ChangeOrigins",
     "ComparedRows",
     "PagedRows",
     "RangeChanges",

@@ -24,7 +24,6 @@ from explorer.views.table.settings import column_since
 
 __all__ = [
     "RIVER_LINES",
-    "ColumnStory",
     "Covered",
     "RiverLine",
     "RiverSpan",

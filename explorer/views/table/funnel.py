@@ -28,7 +28,6 @@ from explorer.views.table.files import ranges_listing
 __all__ = [
     "KINDS",
     "RULE_WORDS",
-    "Candidate",
     "ClusteringAdvice",
     "Funnel",
     "Step",

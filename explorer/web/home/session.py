@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from explorer.page.address import Address, address_of
 from explorer.page.host import Host
-from explorer.page.opening.steps import Steps, Wait
+from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, problem_page
 from explorer.page.session import PATIENCE, Asked, Session
 from explorer.page.strip import Screen

@@ -14,7 +14,7 @@ from explorer.page.pages import Rendered, bar
 from explorer.web.home.activity import activity
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
-from explorer.web.html.templates import render, render_blocks
+from explorer.web.html import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 
 __all__ = ["home_morning", "home_page", "home_rows", "progress_line", "standings"]

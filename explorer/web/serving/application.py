@@ -11,17 +11,14 @@ from tornado.httputil import HTTPServerRequest
 from tornado.routing import URLSpec
 from tornado.web import Application
 
-from explorer.web.serving.document_tokens import DocumentTokens
-from explorer.web.serving.documents import DocumentHandler
+from explorer.web.serving.documents import DocumentHandler, DocumentTokens
 from explorer.web.serving.gate import Gate
-from explorer.web.serving.handlers import Refused
+from explorer.web.serving.handlers import Refused, UnknownAddress, static_routes
 from explorer.web.serving.headers import SecurityHeaders
 from explorer.web.serving.login import Login, Logout
 from explorer.web.serving.people.access import Access, LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins
 from explorer.web.serving.sockets import SIGNED_OUT, Socket
-from explorer.web.serving.static_files import static_routes
-from explorer.web.serving.unknown_address import UnknownAddress
 
 __all__ = ["ExplorerApplication"]
 

@@ -19,7 +19,7 @@ from tornado.httputil import HTTPServerRequest
 from explorer.web.serving.public_urls import PublicUrl, default_port
 from explorer.web.serving.trusted_proxies import TrustedProxies
 
-__all__ = ["LOOPBACK", "Gate", "Refusal", "is_handshake"]
+__all__ = ["LOOPBACK", "Gate", "Refusal"]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104  # compared with, not listened on

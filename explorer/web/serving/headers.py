@@ -7,7 +7,7 @@ from typing import Final
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import OutputTransform
 
-from explorer.web.html.nonce import nonce_of
+from explorer.web.html import nonce_of
 
 __all__ = ["SecurityHeaders"]
 

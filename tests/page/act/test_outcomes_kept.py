@@ -12,7 +12,7 @@ import explorer.spark.engine.session as engine_session
 import explorer.spark.engine.watch as engine_watch
 from explorer.core.errors import StorageError
 from explorer.core.transaction.commit_plan import CommitResult
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.views.act.desk import events as happened
 from explorer.views.act.desk.state import Committing, Ended, Idle, Ready, after

@@ -10,8 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import Protocol
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import ask_desk, redrawn_parts
+from explorer.page.act.form import ActDesk, ask_desk, redrawn_parts
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tab_spec import Document

@@ -12,8 +12,7 @@ import pytest
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import redrawn_parts
+from explorer.page.act.form import ActDesk, redrawn_parts
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Attempt, Draft, Question

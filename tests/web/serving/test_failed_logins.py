@@ -10,7 +10,7 @@ import pytest
 from explorer.core.errors import RequestError
 from explorer.web import serve
 from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
-from explorer.web.serving.people.known_browsers import KnownBrowsers
+from explorer.web.serving.people.login_sessions import KnownBrowsers
 from explorer.web.serving.people.password_file import write_user
 from tests.support.pages.raw_pages import Answer, Pages, served_here
 

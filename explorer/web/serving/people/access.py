@@ -10,10 +10,8 @@ from typing import Protocol
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.page.identity import Identity, KnownBy
-from explorer.web.serving.people.access_token import AccessToken
-from explorer.web.serving.people.known_browsers import KnownBrowsers
-from explorer.web.serving.people.login_sessions import LoginSessions
+from explorer.page.host import Identity, KnownBy
+from explorer.web.serving.people.login_sessions import AccessToken, KnownBrowsers, LoginSessions
 from explorer.web.serving.people.password_file import PasswordFile
 
 __all__ = ["Access", "LoginAccess", "OpenAccess", "Rights", "TokenAccess"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LoginSession", "LoginSessions"]
+__all__ = ["AccessToken", "KnownBrowsers", "LoginSessions"]
 
 _MOST: Final = 10_000
 _MOST_OF_ONE: Final = 100
@@ -60,3 +62,51 @@ class LoginSessions:
     def end(self, session_id: str) -> None:
         """End a session."""
         self._sessions.pop(session_id, None)
+
+
+class AccessToken:
+    """A token that opens the server to one browser, and is then replaced.
+
+    Args:
+        announce: Called with each token, for the address that is printed.
+    """
+
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce = announce
+        self._token = ""
+
+    def renew(self) -> None:
+        """Replace the token, and print its address; the previous one is no longer valid."""
+        self._token = secrets.token_urlsafe(24)
+        self._announce(self._token)
+
+    def spend(self, token: str) -> bool:
+        """Return whether this is the token, which is then replaced."""
+        if not self._token or not secrets.compare_digest(token.encode(), self._token.encode()):
+            return False
+        self.renew()
+        return True
+
+
+_BYTES: Final = 16
+
+
+class KnownBrowsers:
+    """The marks of one server. A mark proves nothing but an earlier login, and is worthless for another name."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def mark(self, name: str) -> str:
+        """Return a new mark for a browser in which a person has signed in."""
+        browser = secrets.token_hex(_BYTES)
+        return f"{browser}.{self._signature(browser, name)}"
+
+    def browser_of(self, mark: str, name: str) -> str | None:
+        """Return the browser of a mark; None if the mark was not made for that person."""
+        browser, _, signature = mark.partition(".")
+        right = secrets.compare_digest(signature.encode(), self._signature(browser, name).encode())
+        return browser if right else None
+
+    def _signature(self, browser: str, name: str) -> str:
+        return hmac.digest(self._secret, f"{browser}\0{name}".encode(), "sha256").hex()

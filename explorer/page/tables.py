@@ -7,7 +7,7 @@ from typing import Protocol
 
 from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import VersionGap
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.followed_table import TableReading
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
