@@ -19,13 +19,13 @@ from explorer.auditing.subject import Subject
 from explorer.core.protocol.arrow.arrays import Mask, flags, mask, numbers, only_array
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 
-__all__ = ["Contradiction", "contradictory_statistics"]
+__all__ = ["ContradictoryStatistic", "contradictory_statistics"]
 
 # Writers cut the greatest time to milliseconds, and not the least.
 _CUT_OFF: Final = 1_000  # microseconds
 
 
-class Contradiction(msgspec.Struct, frozen=True):
+class ContradictoryStatistic(msgspec.Struct, frozen=True):
     """Statistics of one column in one file that no value can satisfy.
 
     Attributes:
@@ -39,14 +39,16 @@ class Contradiction(msgspec.Struct, frozen=True):
     detail: str
 
 
-def contradictory_statistics(subject: Subject) -> Iterator[Contradiction]:
+def contradictory_statistics(subject: Subject) -> Iterator[ContradictoryStatistic]:
     """Yield what no value can satisfy, column by column."""
     names = [column.name for column in subject.snapshot.statistics_columns if not column.partition]
     for column, ranges in subject.column_ranges_of(names):
         for row in ranges.filter(mask(_is_out_of_order(ranges, column))).to_pylist():
-            yield Contradiction(row["path"], column.name, f"minimum {row['min']}, maximum {row['max']}")
+            yield ContradictoryStatistic(row["path"], column.name, f"minimum {row['min']}, maximum {row['max']}")
         for row in ranges.filter(mask(_has_odd_nulls(ranges))).to_pylist():
-            yield Contradiction(row["path"], column.name, f"{row['null_count']} nulls in {row['num_records']} rows")
+            yield ContradictoryStatistic(
+                row["path"], column.name, f"{row['null_count']} nulls in {row['num_records']} rows"
+            )
 
 
 def _is_out_of_order(ranges: pa.Table, column: StatisticsColumn) -> Mask:

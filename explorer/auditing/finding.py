@@ -60,7 +60,7 @@ class Remedy(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule found.
+    """A result of a rule.
 
     Attributes:
         rule: The id of the rule.

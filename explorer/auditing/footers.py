@@ -38,18 +38,18 @@ class FooterDifference(msgspec.Struct, frozen=True):
         path: The file, decoded.
         column: Dotted logical name; empty for the number of rows.
         statistic: ``numRecords``, ``nullCount``, ``minValues`` or ``maxValues``.
-        logged, found: What the log says, and what the footer does, as text.
+        logged, actual: The value in the log, and that of the footer, as text.
     """
 
     path: str
     column: str
     statistic: str
     logged: str
-    found: str
+    actual: str
 
 
 class FooterReport(msgspec.Struct, frozen=True):
-    """What a look at the footers found.
+    """The result of reading the footers.
 
     Attributes:
         version: The version whose live files they are.

@@ -22,7 +22,7 @@ from explorer.core.log.log_segment import Checkpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.verify.hint import compare_hint
 from explorer.core.log.verify.listed_files import compaction_problems
-from explorer.core.log.verify.problem import Problem
+from explorer.core.log.verify.problem import LogProblem
 
 __all__ = [
     "is_repairable",
@@ -34,7 +34,7 @@ __all__ = [
 _MOST_BYTES: Final = 4 << 20
 
 
-def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
+def newest_checkpoint_problems(subject: Subject) -> tuple[LogProblem, ...]:
     """Find what is wrong with the checkpoint that readers of the newest version begin with.
 
     A log that cannot be read has no answer here; the rule of unreadable logs tells why.
@@ -46,19 +46,19 @@ def newest_checkpoint_problems(subject: Subject) -> tuple[Problem, ...]:
         return ()
 
 
-def unusual_checkpoint_types(subject: Subject) -> tuple[Problem, ...]:
+def unusual_checkpoint_types(subject: Subject) -> tuple[LogProblem, ...]:
     """Find the columns of the newest checkpoint that have other types than the protocol's; it is open anyway."""
     try:
         newest = _newest(subject)
         details = () if newest is None else CheckpointReader(subject.log.store, newest).unusual_types()
         return tuple(
-            Problem("checkpoint-types", newest.version, newest.parts[0].path, each) for each in details if newest
+            LogProblem("checkpoint-types", newest.version, newest.parts[0].path, each) for each in details if newest
         )
     except ExplorerError:
         return ()
 
 
-def newest_compaction_problems(subject: Subject) -> tuple[Problem, ...] | None:
+def newest_compaction_problems(subject: Subject) -> tuple[LogProblem, ...] | None:
     """Return the differences between the newest compactions and their commits; None if they are too large."""
     listing = subject.log.full_listing()
     base = listing.checkpoints[-1].version if listing.checkpoints else -1
@@ -81,13 +81,13 @@ def is_repairable(subject: Subject) -> bool:
         return False
 
 
-def _passed_over(subject: Subject) -> Iterator[Problem]:
+def _passed_over(subject: Subject) -> Iterator[LogProblem]:
     """Checkpoints that reading did without."""
     for version, reason in sorted(subject.log.unusable_checkpoints.items()):
-        yield Problem("damaged-checkpoint", version, checkpoint_name(version), reason)
+        yield LogProblem("damaged-checkpoint", version, checkpoint_name(version), reason)
 
 
-def _totals(subject: Subject) -> Iterator[Problem]:
+def _totals(subject: Subject) -> Iterator[LogProblem]:
     newest, snapshot, commits = _newest(subject), subject.snapshot, subject.commits
     if newest is None or not len(commits.versions) or int(commits.versions[-1]) != snapshot.version:
         return
@@ -101,10 +101,10 @@ def _totals(subject: Subject) -> Iterator[Problem]:
         if total is not None and not np.isnan(replayed) and int(replayed) != total:
             detail = f"readers that start from it get {total:,} {name} at version {snapshot.version}, "
             detail += f"the commits give {int(replayed):,}"
-            yield Problem("checkpoint-differs", newest.version, newest.parts[0].path, detail)
+            yield LogProblem("checkpoint-differs", newest.version, newest.parts[0].path, detail)
 
 
-def _hint(subject: Subject) -> Iterator[Problem]:
+def _hint(subject: Subject) -> Iterator[LogProblem]:
     newest, store = _newest(subject), subject.log.store
     hint = None if newest is None else read_last_checkpoint(store)
     if newest is None or hint is None or hint.version != newest.version:
@@ -112,7 +112,7 @@ def _hint(subject: Subject) -> Iterator[Problem]:
     differences = compare_hint(store, hint, newest)
     if differences.short:
         for detail in differences.details:
-            yield Problem("checkpoint-short", newest.version, newest.parts[0].path, f"the hint: {detail}")
+            yield LogProblem("checkpoint-short", newest.version, newest.parts[0].path, f"the hint: {detail}")
 
 
 def _newest(subject: Subject) -> Checkpoint | None:

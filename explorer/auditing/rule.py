@@ -15,7 +15,7 @@ __all__ = ["COMMANDS", "NotAnswered", "Rule", "see", "table_command", "verify_co
 
 
 class NotAnswered(msgspec.Struct, frozen=True):
-    """A rule that could not look: why, and what would answer it."""
+    """A rule that could not run: why, and what would answer it."""
 
     reason: str
 
@@ -26,7 +26,7 @@ class Rule(msgspec.Struct, frozen=True):
     Attributes:
         id: Its name in reports, stable.
         severity: The worst that it finds.
-        title: What it looks for, as the answer to "Checked for".
+        title: What it detects, as the answer to "Checked for".
         meaning: Why it matters.
         judge: Returns its findings on a table, most severe first, or why it was not checked.
     """

@@ -140,7 +140,7 @@ def _run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         result = CANCELLED
     except (BrokenPipeError, SystemExit):
-        # Whoever read the output has enough (Typer and rich make a SystemExit of it).
+        # The reader of the output has closed it (Typer and rich make a SystemExit of it).
         _forget_output()
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  # the outermost frame: people get a message, not a traceback
@@ -194,7 +194,7 @@ class _OutputFile(io.FileIO):
         """Write bytes, and return how many.
 
         Raises:
-            BrokenPipeError: Nobody reads them.
+            BrokenPipeError: The reader has closed the pipe.
             StorageError: They cannot be written.
         """
         try:

@@ -32,7 +32,7 @@ SCREEN: Final = 20
 
 TableArgument = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(lasting=True)} URL.", show_default=False),
+    typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(persistent=True)} URL.", show_default=False),
 ]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", min=0, help="Version to read (default: newest).")

@@ -21,7 +21,7 @@ from explorer.cli.app import run
 from explorer.cli.completion import completions, table_variables
 from explorer.cli.output import shown_in
 from explorer.core.errors import NotAllowed, RequestError
-from explorer.views.card import Card, Rows
+from explorer.views.card import Card, CardRows
 
 __all__ = ["delta", "register"]
 
@@ -87,7 +87,7 @@ class _Cards:
 
     def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Show a table."""
-        self._show(Card("", rows=Rows(tuple(headings), tuple(map(tuple, rows)))))
+        self._show(Card("", rows=CardRows(tuple(headings), tuple(map(tuple, rows)))))
 
     def _show(self, card: Card) -> None:
         from IPython.display import display

@@ -1,6 +1,6 @@
 """Audit many tables: each by itself, in processes or in Spark's tasks, and ranked when all are done.
 
-In: places at or below which tables are, options of their stores, what to look at.
+In: places at or below which tables are, options of their stores, options of the audits.
 Out: an audit or an error a table, as each is done; a row a table, the worst first.
 Always: a table is one `TableAudit`, whatever becomes of it; a table that cannot be read, and even one that ends the
 process that reads it, stops no other; what is kept of a table that is done is a line, however many there are; no text

@@ -78,10 +78,10 @@ def audit(
     """
     rows = []
     options = AuditOptions(check_files=check_files, verify=verify, check_footers=check_footers)
-    for found in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
+    for audited in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
         if each is not None:
-            each(found)
-        rows.append(row_of(found))
+            each(audited)
+        rows.append(row_of(audited))
     return ranked(rows)
 
 
@@ -99,7 +99,7 @@ def audits(
 
     Args:
         roots, storage_options, processes, spark, resume: As in `audit`.
-        options: What to look at beside the log.
+        options: Additional inputs.
         now: The present of all of them, with a zone; else that of this machine at the start.
     """
     present = datetime.now(UTC) if now is None else now
@@ -113,13 +113,13 @@ def audits(
     )
     found_places = places(roots)
     many = on_spark(found_places, task) if spark else in_processes(found_places, task, processes or os.cpu_count() or 1)
-    for found in many:
-        if found.known and record is not None:
-            yield msgspec.structs.replace(found, document=record.document(found.location))
+    for audited in many:
+        if audited.known and record is not None:
+            yield msgspec.structs.replace(audited, document=record.document(audited.location))
             continue
-        if record is not None and found.document is not None:
-            record.add(found.location, found.document)
-        yield found
+        if record is not None and audited.document is not None:
+            record.add(audited.location, audited.document)
+        yield audited
 
 
 def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -131,20 +131,20 @@ def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=rank), schema=SCHEMA)
 
 
-def row_of(found: TableAudit) -> dict[str, Any]:
+def row_of(audited: TableAudit) -> dict[str, Any]:
     """The row of a table, with the columns of `SCHEMA`."""
-    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": found.location, "findings": []}
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": audited.location, "findings": []}
     counts = dict.fromkeys(SEVERITIES, 0)
-    if found.error is not None:
-        row |= {"error": type(found.error).__name__, "message": found.error.message}
-    elif found.document is not None:
-        findings = found.document.findings
+    if audited.error is not None:
+        row |= {"error": type(audited.error).__name__, "message": audited.error.message}
+    elif audited.document is not None:
+        findings = audited.document.findings
         for each in findings:
             counts[each.severity] += 1
         row |= {
-            "table": found.document.table,
-            "version": found.document.version,
-            "not_answered": len(found.document.not_answered),
+            "table": audited.document.table,
+            "version": audited.document.version,
+            "not_answered": len(audited.document.not_answered),
             "worst": findings[0].title if findings else None,
             "findings": [each.id for each in findings],
         }
@@ -155,7 +155,7 @@ _DEPTH: Final = 24
 
 
 def places(roots: Roots) -> Iterator[str | TableAudit]:
-    """Yield the tables at or below some places, each once, and errors for folders that cannot be looked through."""
+    """Yield the tables at or below some places, each once, and errors for folders that cannot be listed."""
     seen = set()
     for place in chain.from_iterable(map(_below, places_of(roots))):
         name = place if isinstance(place, str) else place.location
@@ -188,10 +188,10 @@ def _below(root: str) -> Iterator[str | TableAudit]:
 
 
 def _unlisted(path: Path, error: OSError) -> StorageError:
-    found = StorageError(
+    failure = StorageError(
         f"The folder {path} cannot be listed: {error.strerror or error}. Tables below it are not audited. Let this "
         "user read it, or leave it out.",
         path=str(path),
     )
-    found.__cause__ = error
-    return found
+    failure.__cause__ = error
+    return failure

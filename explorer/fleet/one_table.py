@@ -51,8 +51,8 @@ def answer(
         table = open_table(location, storage_options=storage_options, cache=False)
         if known.get(location) == table.latest_version():
             return TableAudit(location, known=True)
-        found = table.audit(now, **msgspec.structs.asdict(options))
-        return TableAudit(location, audit_document(found, table.location))
+        audited = table.audit(now, **msgspec.structs.asdict(options))
+        return TableAudit(location, audit_document(audited, table.location))
     except ExplorerError as error:
         return TableAudit(location, error=_without_secrets(error, secrets))
     except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the audit of the others

@@ -48,30 +48,30 @@ def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> It
                 waiting[pool.submit(_do, place)] = place
             if len(waiting) < processes * _AHEAD:
                 continue
-            found, lost = _collected(waiting)
-            yield from found
+            audited, lost = _collected(waiting)
+            yield from audited
             if lost:
                 pool.shutdown(wait=False, cancel_futures=True)
                 yield from _one_by_one([*lost, *waiting.values()], readers)
                 waiting.clear()
                 pool = readers.pool(processes)
         while waiting:
-            found, lost = _collected(waiting)
-            yield from found
+            audited, lost = _collected(waiting)
+            yield from audited
             yield from _one_by_one(lost, readers)
         pool.shutdown()
 
 
 def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
     """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
-    found, lost = [], []
+    audited, lost = [], []
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
         place = waiting.pop(future)
         try:
-            found.append(future.result())
+            audited.append(future.result())
         except BrokenProcessPool:
             lost.append(place)
-    return found, lost
+    return audited, lost
 
 
 def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
@@ -146,7 +146,7 @@ def _equip(task: Task, parent: Connection) -> None:
 
 
 def _end_with(parent: Connection) -> None:
-    """End this process once the other end of a pipe is closed, or whoever held it is gone; nothing is ever sent."""
+    """End this process once the other end of a pipe is closed or its process has ended; nothing is ever sent."""
     parent.poll(None)
     os._exit(1)
 

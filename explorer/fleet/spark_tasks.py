@@ -21,7 +21,7 @@ from explorer.table import Table, open_table
 if TYPE_CHECKING:
     from explorer.spark.engine.job import Job
 
-__all__ = ["SCHEMA", "look", "on_spark", "survey"]
+__all__ = ["SCHEMA", "on_spark", "survey", "survey_row"]
 
 _ANSWERS: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
 
@@ -40,21 +40,21 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
     require_pyspark()
     from explorer.spark.map_tables import map_tables
 
-    found = list(places)
-    yield from (place for place in found if not isinstance(place, str))
-    locations = [place for place in found if isinstance(place, str)]
+    given = list(places)
+    yield from (place for place in given if not isinstance(place, str))
+    locations = [place for place in given if isinstance(place, str)]
     for place in locations:
         scheme = known_scheme(place)
-        if scheme is not None and not scheme.lasting:
+        if scheme is not None and not scheme.persistent:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
     answers = map_tables("Audit", locations, partial(_in_task, task=task), _ANSWERS).result()
     yield from (_read_answer(row) for row in answers.to_pylist())
 
 
 def _in_task(location: str, task: Task) -> dict[str, Any]:
-    found = task(location)
-    error = None if found.error is None else found.error.facts()
-    return {"location": location, "answer": msgspec.json.encode(_TaskResult(found.document, error, found.known))}
+    audited = task(location)
+    error = None if audited.error is None else audited.error.facts()
+    return {"location": location, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
 
 
 def _read_answer(row: Mapping[str, Any]) -> TableAudit:
@@ -122,15 +122,15 @@ def survey(
     places = [os.fspath(location) for location in locations]
     for place in places:
         scheme = known_scheme(place)
-        if scheme is not None and not scheme.lasting:
+        if scheme is not None and not scheme.persistent:
             raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
-    # A task runs elsewhere: a path relative to here means something else there.
+    # A task has another working folder, in which a relative path means another table.
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]
-    task = partial(look, storage_options=storage_options, roots=roots, verify=verify)
+    task = partial(survey_row, storage_options=storage_options, roots=roots, verify=verify)
     return map_tables("Survey", absolute, task, SCHEMA)
 
 
-def look(
+def survey_row(
     location: str,
     storage_options: Mapping[str, Any] | None = None,
     roots: Sequence[str] | None = None,

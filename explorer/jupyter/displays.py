@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from explorer import formatting as fmt
 from explorer.report import TableReport
-from explorer.views.card import Card, Rows
+from explorer.views.card import Card, CardRows
 from explorer.views.cards import CARDED_BY_NAME, arrow_card, card_of, carded
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
@@ -98,7 +98,7 @@ def _teach(formatter: Any, kind: type | str, card: Callable[[Any], Card]) -> Non
     formatter.formatters["text/plain"].for_type(kind, lambda value, printer, _cycle: printer.text(card(value).plain()))
 
 
-def _table(rows: Rows) -> Markup:
+def _table(rows: CardRows) -> Markup:
     head = tag("tr", *(tag("th", heading, scope="col") for heading in rows.headings))
     body = joined(tag("tr", *(tag("td", cell) for cell in row)) for row in rows.cells)
     more = tag("p", f"and {rows.more:,} more") if rows.more else None

@@ -126,8 +126,8 @@ class TableExplorer(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, and a picture of it for pages where no kernel lives."""
-        found = super()._repr_mimebundle_(**kwargs)
-        bundle, metadata = found if isinstance(found, tuple) else (found, {})
+        result = super()._repr_mimebundle_(**kwargs)
+        bundle, metadata = result if isinstance(result, tuple) else (result, {})
         html, text = self._pictured()
         return {**(bundle or {}), "text/plain": text, "text/html": html}, metadata
 
@@ -200,8 +200,8 @@ class TableExplorer(anywidget.AnyWidget):
             RequestError, EngineUnavailable: As in `rows`.
         """
         view = self.view
-        found = changes_found(view, change_range(view), keys, inferred=inferred)
-        return converted(found, _one_of("as_", as_, FORMS), limit)
+        planned = changes_found(view, change_range(view), keys, inferred=inferred)
+        return converted(planned, _one_of("as_", as_, FORMS), limit)
 
     def go(self, version: int, compare_version: int | None = None) -> None:
         """Choose a version and the one to compare it with (None: the one before) in one step.

@@ -20,9 +20,9 @@ from explorer.views.table.timeline import COLOURINGS
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import METRICS
 
-__all__ = ["STANDINGS", "Address", "address_of"]
+__all__ = ["STATUSES", "Address", "address_of"]
 
-STANDINGS = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
+STATUSES = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
 """Which tables the list shows: all, those that are broken, those that this program cannot read, and those by their
 worst finding."""
 
@@ -61,7 +61,7 @@ _KEYS = {
     "act": "act",
     "step": "step",
     "back": "back",
-    "standing": "standing",
+    "status": "standing",
     "show": "show",
 }
 _ANSWER = "f."
@@ -78,7 +78,7 @@ _CHOICES = {
     "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
-    "standing": STANDINGS,
+    "status": STATUSES,
     "show": ("", "activity"),
 }
 
@@ -128,7 +128,7 @@ class Address:
     act: str = ""
     step: str = "fill"
     back: str = ""
-    standing: str = ""
+    status: str = ""
     show: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
@@ -233,7 +233,7 @@ class Address:
 
     @property
     def kept_days(self) -> int | None:
-        """The retention that is looked at, in days; None for the table's own."""
+        """The chosen retention, in days; None for the table's own."""
         return int(self.keep) if self.keep.isdecimal() and len(self.keep) < 6 else None
 
     @property

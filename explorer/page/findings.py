@@ -14,14 +14,14 @@ from explorer.page.tabs import tab_showing
 from explorer.views.act.intent_form import answers_of
 from explorer.views.card import TONES
 
-__all__ = ["AuditCard", "FindingView", "Part", "audit_card", "finding_view", "tone"]
+__all__ = ["AuditCard", "FindingView", "LinkedText", "audit_card", "finding_view", "tone"]
 
 _MOST_NAMED = 3
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinkedText:
     """A piece of text, and the address that shows it; empty if there is none."""
 
     text: str
@@ -46,8 +46,8 @@ class FindingView:
     tone: str
     title: str
     effect: str
-    evidence: tuple[Part, ...]
-    remedy: Part | None
+    evidence: tuple[LinkedText, ...]
+    remedy: LinkedText | None
     command: str
     command_label: str
     worst: bool
@@ -66,8 +66,8 @@ class AuditCard:
         deadline: Until when the first remedy in time works, and of what; empty if none has a deadline to come.
         tone: Of the worst; ``ok`` if there is none.
         chip: The worst in two or three words, with how many more.
-        basis: How many rules looked, at what, when.
-        checked: What was looked for and not found.
+        basis: How many rules were checked, from which sources, when.
+        checked: The titles of the rules that passed.
         unanswered: Rules without an answer, and why; of many with one reason, how many.
     """
 
@@ -79,7 +79,7 @@ class AuditCard:
     chip: str
     basis: str
     checked: tuple[str, ...]
-    unanswered: tuple[Part, ...]
+    unanswered: tuple[LinkedText, ...]
 
 
 def audit_card(audit: Audit, address: Address) -> AuditCard:
@@ -124,12 +124,12 @@ def _deadline(audit: Audit) -> str:
     return "" if first is None else f"first deadline {fmt.day(moment(first[0] or 0))}: {first[1].title}"
 
 
-def _unanswered(audit: Audit) -> tuple[Part, ...]:
+def _unanswered(audit: Audit) -> tuple[LinkedText, ...]:
     """Return the rules without an answer, those of one reason together."""
     reasons: dict[str, list[str]] = {}
     for result in audit.not_answered:
         reasons.setdefault(result.not_answered, []).append(result.rule.title)
-    return tuple(Part(f"{_questions(titles)}: {reason}") for reason, titles in reasons.items())
+    return tuple(LinkedText(f"{_questions(titles)}: {reason}") for reason, titles in reasons.items())
 
 
 def _questions(titles: list[str]) -> str:
@@ -139,7 +139,7 @@ def _questions(titles: list[str]) -> str:
 def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
     """Return a finding with links that start from an address; the worst of those to act on is marked."""
     remedy = finding.remedy
-    way = Part(remedy.label, _way(remedy, address))
+    way = LinkedText(remedy.label, _way(remedy, address))
     return FindingView(
         tone=tone(finding),
         title=finding.title,
@@ -154,8 +154,8 @@ def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingV
     )
 
 
-def _part(evidence: Evidence, address: Address) -> Part:
-    return Part(evidence.text, "" if evidence.place is None else _seen_at(evidence.place, address))
+def _part(evidence: Evidence, address: Address) -> LinkedText:
+    return LinkedText(evidence.text, "" if evidence.place is None else _seen_at(evidence.place, address))
 
 
 def _seen_at(place: Place, address: Address) -> str:

@@ -124,12 +124,12 @@ class _Kept:
     Attributes:
         facts: What is known of the table; their log stays as it was read, as a window may still show it.
         tail: Another object of the same table, which follows the end of its log.
-        looked: When that began last.
+        checked: When the last check began.
     """
 
     facts: TableFacts
     tail: DeltaLog
-    looked: float
+    checked: float
 
 
 class FollowedTable:
@@ -167,11 +167,11 @@ class FollowedTable:
             # What is learned of a change meanwhile is newer than what is read from here on.
             began, cached = time.monotonic(), self._still_kept()
             if cached is not None:
-                if cached.looked > max(began - _FRESH, self._changed):
+                if cached.checked > max(began - _FRESH, self._changed):
                     return cached.facts
                 cached.tail.refresh()
                 if cached.tail.newest_commit() == cached.facts.log.newest_commit():
-                    self._kept = replace(cached, looked=began)
+                    self._kept = replace(cached, checked=began)
                     return cached.facts
             tail = self._open() if cached is None else cached.tail
             self._kept = _Kept(self._read(self._log(cached)), tail, began)
@@ -226,4 +226,4 @@ class FollowedTable:
     def _still_kept(self) -> _Kept | None:
         """Return what was read, unless files of its versions may have been deleted since that began."""
         cached = self._kept
-        return cached if cached is not None and cached.looked > self._emptied else None
+        return cached if cached is not None and cached.checked > self._emptied else None

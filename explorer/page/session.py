@@ -28,7 +28,7 @@ from explorer.page.tasks import WORKING, Tasks
 from explorer.page.window import Handler, Message
 from explorer.views.problems import problem_of
 
-__all__ = ["PATIENCE", "Asked", "Session", "screen_of", "theme_of"]
+__all__ = ["PATIENCE", "PageRequest", "Session", "screen_of", "theme_of"]
 
 _log = logging.getLogger(__name__)
 _LONGEST_QUERY: Final = 1_000_000
@@ -38,7 +38,7 @@ ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A page that is asked for.
 
     Attributes:
@@ -112,11 +112,11 @@ class Session(ABC):
         """Make the page to begin with: all if it is there soon, else what is known; and whether it is all."""
 
     @abstractmethod
-    def render(self, request: Asked) -> Rendered:
+    def render(self, request: PageRequest) -> Rendered:
         """Make a page, on a thread; every error is a page, too."""
 
     @abstractmethod
-    def threads(self, request: Asked) -> Executor:
+    def threads(self, request: PageRequest) -> Executor:
         """Return the threads that make a page."""
 
     @abstractmethod
@@ -151,9 +151,9 @@ class Session(ABC):
         self.opened()
 
     @property
-    def wanted(self) -> Asked:
+    def wanted(self) -> PageRequest:
         """What the window wants to show."""
-        return Asked(self.query, self.theme, self.screen, self.by_person)
+        return PageRequest(self.query, self.theme, self.screen, self.by_person)
 
     @property
     def shown(self) -> Rendered:

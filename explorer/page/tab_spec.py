@@ -22,10 +22,10 @@ __all__ = [
     "Document",
     "Export",
     "Exported",
+    "JsonText",
     "Page",
     "Tab",
     "TabSpec",
-    "Text",
     "arranged",
     "export_files",
     "listed",
@@ -79,7 +79,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonText:
     """A JSON text as the log has it: its name without the ending, its title, and the text."""
 
     name: str
@@ -87,7 +87,7 @@ class Text:
     text: str
 
 
-Exported: TypeAlias = Listing | Document | Page | Text
+Exported: TypeAlias = Listing | Document | Page | JsonText
 Export = Callable[[TableView, Address, WindowWork], Exported]
 
 
@@ -102,7 +102,7 @@ class Ask(Protocol):
             address: What is asked for.
             work: The window's running work.
             by_person: The person asked for this address on a page that is open. An address that was opened or reloaded
-                may come from elsewhere, and begins nothing.
+                may come from another site, and begins nothing.
         """
 
 
@@ -196,7 +196,7 @@ def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[st
             what = exported.what
         case Page():
             text, suffix, media, what = exported.text, "html", "text/html", exported.what
-        case Text():
+        case JsonText():
             text, suffix, media, what = exported.text, "json", "application/json", exported.what
         case Listing() if format_ == "json":
             text, suffix, media, what = exported.to_json(), "json", "application/json", "list"

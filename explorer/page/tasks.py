@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 from explorer.page.host import Host
 
-__all__ = ["DRAWING", "LOOKING", "WAITING", "WORKING", "Tasks"]
+__all__ = ["CHECKING", "DRAWING", "WAITING", "WORKING", "Tasks"]
 
 # Threads of their own for each kind of work: pages that wait for a table, or a long export, keep nothing else waiting.
 DRAWING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-page")
 WAITING: Final = ThreadPoolExecutor(max_workers=64, thread_name_prefix="explorer-wait")
-LOOKING: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-look")
+CHECKING: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-check")
 WORKING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-work")
 ResultT = TypeVar("ResultT")
 

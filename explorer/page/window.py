@@ -30,7 +30,7 @@ class NewWindow:
 
     Attributes:
         tables: The tables that can be shown.
-        person: The name of who looks at it; empty if not known.
+        person: Name of the viewer; empty if not known.
         identity: Who that is, as the server knows it, and what that person may do.
         changed: To be called, on any thread, when what is to be shown has changed.
     """

@@ -57,7 +57,7 @@ class CaseView:
     author: str
     notes: str
     pins: tuple[PinLine, ...]
-    elsewhere: int
+    other_pins: int
     author_is_login: bool = False
 
 

@@ -26,12 +26,12 @@ __all__ = [
     "ClientLine",
     "CommitLabel",
     "Figures",
-    "History",
     "HistoryMark",
     "LogCheck",
     "MissingPart",
     "Phrase",
     "Pin",
+    "ReportHistory",
     "Retention",
     "RetentionStep",
     "RuleLine",
@@ -56,7 +56,7 @@ _Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class RuleLine(JsonRecord, frozen=True, kw_only=True):
-    """A rule that was asked: what it looks for, and why that matters."""
+    """A rule that was checked: its question, and why that matters."""
 
     id: str
     severity: Severity
@@ -120,7 +120,7 @@ class StateLine(JsonRecord, frozen=True, kw_only=True):
     since: str | None
 
 
-class History(JsonRecord, frozen=True, kw_only=True):
+class ReportHistory(JsonRecord, frozen=True, kw_only=True):
     """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
 
     first: _Count
@@ -195,7 +195,7 @@ class TableChange(JsonRecord, frozen=True, kw_only=True):
 
 
 class LogCheck(JsonRecord, frozen=True, kw_only=True):
-    """What verifying the log found; see `explorer.core.log.verify`."""
+    """The result of verifying the log; see `explorer.core.log.verify`."""
 
     first_version: int | None
     last_version: int
@@ -289,7 +289,7 @@ class TableReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="
     found_nothing: tuple[str, ...]
     rules: tuple[RuleLine, ...]
     figures: Figures | None
-    history: History | None
+    history: ReportHistory | None
     clients: tuple[ClientLine, ...] | None
     retention: Retention | None
     changes: tuple[TableChange, ...] | None

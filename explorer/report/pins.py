@@ -87,7 +87,7 @@ def _commit_digest(subject: Subject, version: int) -> str:
 
 
 class _Broken(Exception):
-    """A pin that can be looked up and does not hold; with what is known all the same."""
+    """A pin that can be checked and no longer holds; with the known facts."""
 
     def __init__(self, problem: str, facts: Sequence[PinFact] = ()) -> None:
         super().__init__(problem)

@@ -59,14 +59,14 @@ def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine
     )
 
 
-def retention(subject: Subject, look: FolderScan | None = None) -> Retention:
+def retention(subject: Subject, scan: FolderScan | None = None) -> Retention:
     """Return what a VACUUM now keeps and deletes, for the current retention and for others.
 
     Args:
         subject: The table.
-        look: What its folder holds; None goes by the log alone.
+        scan: The content of its folder; None uses only the log.
     """
-    horizon = subject.log.horizon(moment(subject.now), scan=look)
+    horizon = subject.log.horizon(moment(subject.now), scan=scan)
     counts = np.bincount(subject.states.codes, minlength=len(STATES)).tolist()
     in_force = horizon.what_if()
     log = subject.risks.terms.log
@@ -192,10 +192,10 @@ def sentence(
     """Say how a table is.
 
     Args:
-        findings: What was found, the worst first.
+        findings: The findings, the worst first.
         time: The time of the report, as its document has it.
-        silent: How many rules found nothing.
-        log: What verifying the log found; None if that was not possible.
+        silent: How many rules passed.
+        log: The result of verifying the log; None if that was not possible.
         read_whole: Whether every part of the report could be made.
     """
     worst = findings[0] if findings else None

@@ -50,7 +50,7 @@ def table_report(
     since: Sequence[EarlierReport] | None = None,
     case: CaseFile | None = None,
     signer: Signer | None = None,
-    look: Callable[[], FolderScan] | None = None,
+    scan: Callable[[], FolderScan] | None = None,
     one_of_many: bool = False,
 ) -> TableReport:
     """Make the report of a table.
@@ -62,7 +62,7 @@ def table_report(
         since: The reports of an earlier file, to compare with.
         case: Pinned evidence.
         signer: The key that will sign the report.
-        look: Looks what the table's folder holds, for what a vacuum frees; None goes by the log alone.
+        scan: Lists the folder of the table, for what a vacuum frees; None uses only the log.
         one_of_many: The report will stand beside others: pins that name no table are of none of them, and a table that
             the earlier file does not have is new.
 
@@ -79,7 +79,7 @@ def table_report(
     figures = parts.made("key figures", lambda: _figures(subject))
     history = parts.made("history", lambda: history_marks(subject))
     clients = parts.made("client compatibility", lambda: client_lines(subject))
-    horizon = parts.made("retention", lambda: retention(subject, None if look is None else look()))
+    horizon = parts.made("retention", lambda: retention(subject, None if scan is None else scan()))
     time = moment(audit.now).isoformat()
     due = first_deadline(findings, time)
     return sealed(
@@ -192,7 +192,7 @@ def _figures(subject: Subject) -> Figures:
 
 
 def _log_check(subject: Subject) -> LogCheck:
-    integrity = subject.looked.integrity or subject.log.verify()
+    integrity = subject.inputs.integrity or subject.log.verify()
     problems = (
         f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}"
         for each in integrity.problems

@@ -3,7 +3,7 @@
 In: the bytes of a report, of its signature if there is one, and the keys to trust.
 Out: a `Verification`.
 Always: a report is valid only if its text follows from its document, its digest is that of its document, and each
-signature that it has or names fits. A single byte changed, added or removed is found. Without a key to trust, a
+signature that it has or names fits. A single byte changed, added or removed is detected. Without a key to trust, a
 signature shows only that the holder of some key made it; the result says whose it is not.
 """
 
@@ -46,7 +46,7 @@ class Difference(JsonRecord, frozen=True, kw_only=False):
 
 
 class Verification(JsonRecord, frozen=True, kw_only=True):
-    """What verifying a report found.
+    """The result of verifying a report.
 
     Attributes:
         valid: Whether everything is as it should be.

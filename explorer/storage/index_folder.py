@@ -345,4 +345,4 @@ def _harmless(location: str) -> str:
 def _lasts(location: str) -> bool:
     """Whether the tables of a storage outlive the process."""
     scheme = known_scheme(location)
-    return scheme is not None and scheme.lasting
+    return scheme is not None and scheme.persistent

@@ -38,7 +38,7 @@ class Scheme:
         spark_scheme: The scheme under which Spark addresses its files; None if Spark has no file system for it.
         file_system: The Java class of that file system, which a session may lack; None if there is none to look for.
         listed: Whether texts that say what a location may be list it; other spellings of a storage are not listed.
-        lasting: Whether its tables outlive the process.
+        persistent: Whether its tables outlive the process.
         environment: How the environment variables begin that hold its credentials; empty if it needs none.
     """
 
@@ -48,7 +48,7 @@ class Scheme:
     spark_scheme: str | None = None
     file_system: str | None = None
     listed: bool = False
-    lasting: bool = True
+    persistent: bool = True
     environment: str = ""
 
 
@@ -71,7 +71,7 @@ SCHEMES: Final = {
         Scheme("abfs", _AZURE, spark_scheme="abfs", file_system=_ABFS, environment="AZURE_"),
         Scheme("abfss", _AZURE, spark_scheme="abfss", file_system=_ABFSS, environment="AZURE_"),
         Scheme("adl", _AZURE, environment="AZURE_"),
-        Scheme("memory", open_memory, "copied", listed=True, lasting=False),
+        Scheme("memory", open_memory, "copied", listed=True, persistent=False),
     )
 }
 STORAGES: Final = {row.name: row.environment or row.name for row in SCHEMES.values()}
@@ -98,11 +98,11 @@ def known_scheme(location: str) -> Scheme | None:
     return SCHEMES.get(location.partition("://")[0].lower()) if is_url(location) else SCHEMES["file"]
 
 
-def spellings(*, lasting: bool = False) -> str:
+def spellings(*, persistent: bool = False) -> str:
     """How a URL may begin, for people: ``file://, s3://, gs://, az:// or memory://``.
 
     Args:
-        lasting: Leave out the storages that end with the process.
+        persistent: Leave out the storages that end with the process.
     """
-    *most, last = [f"{row.name}://" for row in SCHEMES.values() if row.listed and (row.lasting or not lasting)]
+    *most, last = [f"{row.name}://" for row in SCHEMES.values() if row.listed and (row.persistent or not persistent)]
     return f"{', '.join(most)} or {last}"

@@ -34,8 +34,8 @@ __all__ = [
     "MOST",
     "TONES",
     "Card",
+    "CardRows",
     "Facts",
-    "Rows",
     "check_card",
     "first_rows",
     "history_card",
@@ -58,7 +58,7 @@ _WIDEST: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CardRows:
     """A few rows: the headings, the cells as text, and how many rows are not among them."""
 
     headings: tuple[str, ...]
@@ -79,7 +79,7 @@ class Card:
 
     title: str
     facts: Facts = ()
-    rows: Rows | None = None
+    rows: CardRows | None = None
     tone: str = ""
 
     def plain(self) -> str:
@@ -94,9 +94,9 @@ class Card:
         return "\n".join(lines)
 
 
-def first_rows(headings: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> Rows:
+def first_rows(headings: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> CardRows:
     """Return the first rows of a list, and how many are not among them."""
-    return Rows(headings, tuple(cells[:MOST]), max(len(cells) - MOST, 0))
+    return CardRows(headings, tuple(cells[:MOST]), max(len(cells) - MOST, 0))
 
 
 def stated(facts: Iterable[tuple[str, str]]) -> Facts:
@@ -105,7 +105,7 @@ def stated(facts: Iterable[tuple[str, str]]) -> Facts:
 
 
 def integrity_card(report: IntegrityReport) -> Card:
-    """Return what verifying found, those faults first that keep versions from being read."""
+    """Return the result of verifying the log, those faults first that keep versions from being read."""
     problems = sorted(report.problems, key=lambda each: not each.breaking)
     breaking = sum(each.breaking for each in problems)
     kinds = Counter(each.kind for each in problems)
@@ -165,7 +165,7 @@ def skipping_card(result: SkippingResult) -> Card:
         *(("skips no files", f"{part.text}: {part.reason}") for part in result.unsplittable[:MOST]),
     )
     title = f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} must be read"
-    return Card(title, facts, Rows(("files", "from the log"), tuple(cells)) if cells else None)
+    return Card(title, facts, CardRows(("files", "from the log"), tuple(cells)) if cells else None)
 
 
 def _of_vacuum(effect: WhatIf) -> Iterator[tuple[str, str]]:
@@ -179,7 +179,7 @@ def _of_vacuum(effect: WhatIf) -> Iterator[tuple[str, str]]:
     yield "files deleted", freed if effect.files else "none"
 
 
-def _expiry(effect: WhatIf) -> Rows | None:
+def _expiry(effect: WhatIf) -> CardRows | None:
     """Return the versions by their deletion dates; versions of the same second are joined."""
     known = effect.dates.filter(effect.dates.column("lost_from").is_valid())
     if not known.num_rows:
@@ -192,7 +192,7 @@ def _expiry(effect: WhatIf) -> Rows | None:
         (span(int(versions[start]), int(versions[stop - 1])), fmt.timestamp(moment(1000 * int(times[start]))))
         for start, stop in zip(starts[:MOST], stops[:MOST], strict=True)
     ]
-    return Rows(
+    return CardRows(
         ("versions", f"VACUUM may delete them after {duration(effect.retention)} from"),
         tuple(cells),
         len(starts) - len(cells),
@@ -271,7 +271,7 @@ def history_card(history: RowHistory) -> Card:
     key = ", ".join(f"{name} = {fmt.value_text(value, _WIDTH)}" for name, value in history.key.items())
     counted = fmt.plural(spent.num_rows, "span of versions", "spans of versions")
     title = f"{key}, {span(history.from_version, history.to_version)}: {counted}"
-    rows = Rows(("versions", "rows", *shown), cells, spent.num_rows - len(cells)) if cells else None
+    rows = CardRows(("versions", "rows", *shown), cells, spent.num_rows - len(cells)) if cells else None
     return Card(title, facts, rows)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
-from explorer.auditing.erasure import Erasure, Place
+from explorer.auditing.erasure import Erasure, MatchedPlace
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
 from explorer.core.log.verify.integrity import IntegrityReport
@@ -38,7 +38,7 @@ from explorer.views.card import (
     MOST,
     TONES,
     Card,
-    Rows,
+    CardRows,
     check_card,
     first_rows,
     history_card,
@@ -100,7 +100,7 @@ def _of_history(history: History) -> Card:
     count = len(history.commits)
     return Card(
         f"{fmt.plural(count, 'commit')}, v{history.first_readable} to v{history.latest} readable",
-        rows=Rows(headings, tuple(cells), count - len(cells)),
+        rows=CardRows(headings, tuple(cells), count - len(cells)),
     )
 
 
@@ -152,7 +152,7 @@ def _of_plan(plan: JudgedPlan) -> Card:
     cells = [(g.status, g.name, str(g.evidence.get("detail", "")), g.remedy or "") for g in notable]
     passed = f"{len(plan.guards) - len(notable)} of {fmt.plural(len(plan.guards), 'guard')} pass"
     title = f"A plan that can be committed: {passed}" if plan.committable else f"A plan that is blocked: {passed}"
-    rows = first_rows(("status", "guard", "found", "next step"), cells) if cells else None
+    rows = first_rows(("status", "guard", "evidence", "next step"), cells) if cells else None
     return Card(title, stated(facts), rows, "ok" if plan.committable else "danger")
 
 
@@ -274,7 +274,7 @@ def _requested_change(intent: Intent) -> str:
     return " ".join(part for part in (head.verb, head.subject, head.code) if part)
 
 
-def _deletable_from(place: Place) -> str:
+def _deletable_from(place: MatchedPlace) -> str:
     if place.gone_from is None:
         return place.kept_by
     condition = "if deleted and purged now, " if place.is_conditional else ""
@@ -305,7 +305,7 @@ def arrow_card(table: pa.Table) -> Card:
         tuple(_text(value, units[field.name]) for field, value in zip(fields, row, strict=False))
         for row in _first_rows(shown)
     )
-    rows = Rows(tuple(_heading(field, units) for field in fields), cells, max(table.num_rows - _ROWS, 0))
+    rows = CardRows(tuple(_heading(field, units) for field in fields), cells, max(table.num_rows - _ROWS, 0))
     more = table.num_columns - len(fields)
     title = f"{fmt.plural(table.num_rows, 'row')}, {fmt.plural(table.num_columns, 'column')}"
     return Card(title, (("not shown", fmt.plural(more, "column")),) if more else (), rows)

@@ -101,7 +101,7 @@ class Listing:
         name: The list's name in an export's file name.
         columns: The columns shown, in order.
         table: The rows, unsorted.
-        searched: Text columns that the filter looks in.
+        searched: Text columns that the filter searches.
         sort: Key of the column sorted by, empty for the order of the table.
         find: Text that one of ``searched`` must contain, in any case.
         page: From 1.

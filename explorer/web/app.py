@@ -72,8 +72,8 @@ class FirstPages(Handler):
 
     def take(self, document: Document | None) -> Session:
         """The session of a document; one that was not prepared makes its page while the server waits."""
-        found = None if document is None else self._prepared.pop(document, None)
-        return self._begin() if found is None else found
+        prepared = None if document is None else self._prepared.pop(document, None)
+        return self._begin() if prepared is None else prepared
 
     async def on_session_created(self, session_context: SessionContext) -> None:
         """Prepare the session of a new document."""
@@ -110,7 +110,7 @@ def create_app(
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)
-    # What is loaded now stays for good: looked through again and again, it takes a tenth of the time of a large log.
+    # What is loaded now stays for good: scanned again and again, it takes a tenth of the time of a large log.
     gc.collect()
     gc.freeze()
 
@@ -224,9 +224,9 @@ def _screen() -> Screen | None:
 
 def _since() -> datetime | None:
     """When the person's last visit ended, by the browser's two cookies: this visit goes on, or another one begins."""
-    looked, since = _milliseconds("explorer-looked"), _milliseconds("explorer-since")
-    begins = looked is not None and milliseconds(datetime.now(UTC)) - looked > _VISIT
-    known = looked if begins else since
+    visited, since = _milliseconds("explorer-looked"), _milliseconds("explorer-since")
+    begins = visited is not None and milliseconds(datetime.now(UTC)) - visited > _VISIT
+    known = visited if begins else since
     return None if known is None else moment(known)
 
 
@@ -236,6 +236,6 @@ def _milliseconds(cookie: str) -> int | None:
 
 
 def _identity() -> Identity:
-    """Who asks for the page, as the server knows it; `panel serve` knows nobody, and lets nobody commit."""
-    found = getattr(_request(), "identity", None)
-    return found if isinstance(found, Identity) else Identity(may_commit=False, may_sign=False)
+    """Return the person of the request, as the server knows it; `panel serve` knows no one, and refuses commits."""
+    identity = getattr(_request(), "identity", None)
+    return identity if isinstance(identity, Identity) else Identity(may_commit=False, may_sign=False)

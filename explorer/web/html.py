@@ -50,12 +50,12 @@ def nonce_of(request: HTTPServerRequest | _RequestProxy) -> str:
     Args:
         request: A request, or the proxy of it that Bokeh passes to the session.
     """
-    asked: Any = request._request if isinstance(request, _RequestProxy) else request
-    if not isinstance(asked, HTTPServerRequest):
+    original: Any = request._request if isinstance(request, _RequestProxy) else request
+    if not isinstance(original, HTTPServerRequest):
         # A session made for a late WebSocket has no page, and so no scripts to mark.
         return ""
-    kept: str = vars(asked).setdefault(_KEPT_AS, secrets.token_urlsafe(16))
-    return kept
+    nonce: str = vars(original).setdefault(_KEPT_AS, secrets.token_urlsafe(16))
+    return nonce
 
 
 def environment() -> jinja2.Environment:
@@ -166,10 +166,10 @@ def script_addresses(tags: str) -> Sequence[str]:
     Args:
         tags: The script elements that Panel generates.
     """
-    found = (unescape(address) for address in _ADDRESS.findall(tags))
+    addresses = (unescape(address) for address in _ADDRESS.findall(tags))
     return [
         address if "?v=" in address else f"{address}?v={pn.__version__}"
-        for address in found
+        for address in addresses
         if not any(name in address for name in _UNUSED)
     ]
 

@@ -43,7 +43,7 @@ SPARK_DAYS = 60
 _SPARK_BARS = 30
 _RECENT = 500
 _SAID = ("operation", "user_name", "reason")
-_CUT = "it holds more tables than are listed here; serve a folder below it to look at the others"
+_CUT = "it holds more tables than are listed here; serve a folder below it to see the others"
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +63,7 @@ class RecentCommits:
 
     Attributes:
         times: ms since the epoch, ascending.
-        authors: Who made each; the operation's engine, or "unknown", where the log names nobody.
+        authors: Who made each; the operation's engine, or "unknown" where the log has no name.
         capped: Whether the table has more.
     """
 
@@ -85,7 +85,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """Those among the newest commits of a table, and whether it has more commits than were looked at."""
+    """Those among the newest commits of a table, and whether it has more commits than were searched."""
 
     made: tuple[Deed, ...] = ()
     capped: bool = False
@@ -123,8 +123,8 @@ class TableSummary:
         return TONES[self.findings[0].severity] if self.findings else "ok"
 
     @property
-    def standing(self) -> str:
-        """What a person looks for: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
+    def status(self) -> str:
+        """The group in the list: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
         if self.pending:
             return "pending"
         if self.problem is not None:

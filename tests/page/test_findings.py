@@ -57,7 +57,7 @@ def test_the_bar_the_overview_and_the_list_name_the_same_worst_finding(catalog: 
     rows = [catalog.summary(ref) for ref in catalog.refs()]
     home = home_page(catalog, Address(), rows).regions["lead"]
     assert "bulk loss, v3" in home
-    assert {row.ref.title: row.standing for row in rows} == {
+    assert {row.ref.title: row.status for row in rows} == {
         "broken": "broken", "clean": "fine", "lossy": "watch", "small": "watch",
     }  # fmt: skip
 

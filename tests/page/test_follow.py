@@ -49,8 +49,8 @@ def test_a_look_leaves_the_page_that_is_awaited_as_it_was_asked_for(
     heard = len(window.heard)
     window.number += 1
     window.send("go", number=window.number, query=query)
-    window.session.look()
-    while window.session._looking:
+    window.session.check_table()
+    while window.session._checking:
         window.turn()
     for _ in range(5):
         window.turn()

@@ -97,8 +97,8 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     window.send("visible", visible=False)
     other = explorer.open_table(table)
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
-    window.session.look()
-    assert not window.session._looking
+    window.session.check_table()
+    assert not window.session._checking
     heard = len(window.heard)
     window.send("visible", visible=True)
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))

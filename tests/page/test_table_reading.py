@@ -120,7 +120,7 @@ def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     assert 'data-do="read-on"' in ended["regions"]["lead"]
     # Nothing reads on by itself.
     opened = served.opened
-    window.session.look()
+    window.session.check_table()
     window.session._report()
     window.turn()
     assert served.opened == opened

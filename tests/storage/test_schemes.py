@@ -131,7 +131,7 @@ def test_a_file_that_a_log_names_with_its_whole_path_is_found_whatever_host_it_n
 
 def test_people_read_of_storages_that_last() -> None:
     assert spellings() == "file://, s3://, gs://, az:// or memory://"
-    assert spellings(lasting=True) == "file://, s3://, gs:// or az://"
+    assert spellings(persistent=True) == "file://, s3://, gs:// or az://"
 
 
 def test_nothing_outside_storage_spells_a_scheme() -> None:

@@ -2,7 +2,7 @@
 
 Protocol section: Per-file Statistics (string bounds may be cut off). Invariants: a constant is compared as text, as a
 number, or as a time, whatever the spelling; a bound that is a cut-off beginning of the constant counts; in longer texts
-only whole words count, escaped or not; a predicate whose rows need not hold its constants is told from one whose do.
+only whole words count, escaped or not; predicates whose rows need not contain its constants are recognized.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OTHER: Final = frozenset(
 
 
 class Constants(msgspec.Struct, frozen=True):
-    """Texts and numbers to look for.
+    """Texts and numbers to search for.
 
     Attributes:
         texts: As written, without quotes.

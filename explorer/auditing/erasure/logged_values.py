@@ -124,7 +124,7 @@ def _runs(text: str) -> Iterator[Range]:
 
 def _unescaped(text: str) -> str:
     """Return a text without the escapes of JSON and SQL."""
-    known = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", lambda found: str(json.loads(f'"{found.group()}"')), text)
+    known = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", lambda match: str(json.loads(f'"{match.group()}"')), text)
     complete = known.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return re.sub(r"\\(.)", r"\1", complete).replace("''", "'").replace('""', '"')
 

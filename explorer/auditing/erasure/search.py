@@ -88,7 +88,7 @@ def prove_erasure(
         chain_head=log.commit_seal(version).chain_head if version in log.listing.commits else None,
         program=VERSION,
         stored=stored,
-        found=results,
+        results=results,
         looked_in=looked_in,
     )
     proofs = {}
@@ -101,7 +101,7 @@ def prove_erasure(
             traces = _traces(log, where, constants, now, check_cancelled, collated=_is_collated(snapshot, columns))
         unchecked = plan.unanswered_for(columns)
         proofs[request] = erasure(
-            basis, snapshot, (request, where), traces, unchecked, elsewhere=related(other_tables, columns)
+            basis, snapshot, (request, where), traces, unchecked, other_tables=related(other_tables, columns)
         )
     return proofs
 

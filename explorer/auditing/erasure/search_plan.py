@@ -1,7 +1,7 @@
 """How each stored file is read so that predicates over the newest columns can be answered from it.
 
 Protocol sections: Column Mapping, Type Widening, Partition Value Serialization. Invariants: a file is read with the
-schema of the version that last had it, matched to the newest by lineage, so a renamed column is found, a wider type
+schema of the version that last had it, matched to the newest by lineage, so a renamed column is read, a wider type
 compared, and a column added later is null; where the types do not compare, or only the folders could say a partition
 value and do not, the file is not answered. A name that meant another column while the file was live is named too.
 """

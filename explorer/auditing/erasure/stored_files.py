@@ -73,7 +73,7 @@ def stored_files(log: DeltaLog, now: int) -> StoredFiles:
         TableError: The log is broken.
         StorageError: The folder cannot be listed.
     """
-    return _Stored(log, now).found()
+    return _Stored(log, now).listed()
 
 
 def stored_key(path: str, location: str) -> str:
@@ -99,7 +99,7 @@ class _Stored:
         self._others = tuple(sorted({path.partition(f"/{_LOG}")[0] for path in paths if f"/{_LOG}" in path}))
         self._unanswered: list[tuple[str, str]] = []
 
-    def found(self) -> StoredFiles:
+    def listed(self) -> StoredFiles:
         data = self._data_files()
         named = set(data.column("key").to_pylist())
         feed = self._change_files(named)
@@ -219,7 +219,7 @@ class _Stored:
 
     def _tombstones(self, keys: set[str]) -> dict[str, tuple[int, dict[str, str | None] | None]]:
         """Of files that only tombstones name: when they were removed (ms), and their partition values if it says so."""
-        carried = self._log.on_segment(self._history.latest, lambda found: carry_actions(self._log.store, found))
+        carried = self._log.on_segment(self._history.latest, lambda segment: carry_actions(self._log.store, segment))
         known: dict[str, tuple[int, dict[str, str | None] | None]] = {}
         for chunk in carried.removes(1 << 14):
             for path, time, values in _removed(chunk):

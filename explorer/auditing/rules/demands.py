@@ -1,4 +1,4 @@
-"""The metadata: property values that cannot be read, and partition columns that the schema does not spell alike."""
+"""The metadata: property values that cannot be read, and partition columns that the schema spells differently."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.auditing.contradictory_statistics import Contradiction, contradictory_statistics
+from explorer.auditing.contradictory_statistics import ContradictoryStatistic, contradictory_statistics
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
 from explorer.auditing.rule import NotAnswered, Rule, see, verify_command
@@ -157,7 +157,7 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
 
 def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Statistics that contradict themselves, or that the footers of their files contradict."""
-    report = subject.looked.footers
+    report = subject.inputs.footers
     own = [] if subject.too_many_statistics is not None else list(contradictory_statistics(subject))
     findings = (_contradictory(subject, own),) if own else ()
     if findings and (report is None or not report.differences):
@@ -199,8 +199,8 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     )
 
 
-def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
-    files = len({each.path for each in found})
+def _contradictory(subject: Subject, contradictions: Sequence[ContradictoryStatistic]) -> Finding:
+    files = len({each.path for each in contradictions})
     return Finding(
         rule="wrong-statistics",
         severity="error",
@@ -211,7 +211,7 @@ def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
                 f"{named([each.path])}: {named([each.column])} has {fmt.shorten(fmt.plain(each.detail, 200), 100)}",
                 Place("statistics", column=each.column),
             )
-            for each in found[:4]
+            for each in contradictions[:4]
         ),
         effect="No row is skipped by them here. Other clients skip the files, and so leave out rows without an error.",
         remedy=Remedy("Recompute the statistics\u2026", intent=RecomputeStatistics()),
@@ -222,7 +222,7 @@ def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
 
 def _difference(difference: FooterDifference) -> str:
     of = f" of {named([difference.column])}" if difference.column else ""
-    logged, actual = (fmt.shorten(fmt.plain(text, 200), 40) for text in (difference.logged, difference.found))
+    logged, actual = (fmt.shorten(fmt.plain(text, 200), 40) for text in (difference.logged, difference.actual))
     return f"{named([difference.path])}: {difference.statistic}{of} is {logged} in the log, {actual} in the file"
 
 

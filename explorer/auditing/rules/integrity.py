@@ -21,11 +21,11 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.contested import ContestedFiles
 from explorer.core.log.verify.hash_chain import links
-from explorer.core.log.verify.problem import Problem
+from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.transaction.intents.records import Checkpoint, Restore, Update
 
-__all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
+__all__ = ["FAULTS", "INTEGRITY_RULES", "OTHER_RULES"]
 
 # A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
 _VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
@@ -66,7 +66,7 @@ FAULTS: Final = {
     "checkpoint-types": "a checkpoint with column types that the protocol does not allow",
 }
 # What other rules find.
-ELSEWHERE: Final = frozenset(
+OTHER_RULES: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
         *("lost-version", "invalid-file-values", "empty-partition-value"),
@@ -145,25 +145,25 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _empty_strings(subject: Subject, found: ContestedFiles) -> Finding:
+def _empty_strings(subject: Subject, contested: ContestedFiles) -> Finding:
     """Files with an empty string as a partition value, which only some readers take for NULL."""
-    column = format_column((found.column,))
+    column = format_column((contested.column,))
     return Finding(
         rule="contested-files",
         severity="error",
-        label=f"{fmt.plural(len(found.paths), 'file')} read differently",
-        title=f"Readers disagree about {named([found.column])} in {fmt.plural(len(found.paths), 'live file')}: NULL in "
-        f"{fmt.quantity(found.rows, 'row')} here, in {fmt.count(found.other_rows)} by delta-spark",
-        evidence=(Evidence(named(list(found.paths)), Place("files", subject.version)),),
-        effect=found.message,
+        label=f"{fmt.plural(len(contested.paths), 'file')} read differently",
+        title=f"Readers disagree about {named([contested.column])} in {fmt.plural(len(contested.paths), 'live file')}: "
+        f"NULL in {fmt.quantity(contested.rows, 'row')} here, in {fmt.count(contested.other_rows)} by delta-spark",
+        evidence=(Evidence(named(list(contested.paths)), Place("files", subject.version)),),
+        effect=contested.message,
         remedy=Remedy("Write NULL instead\u2026", intent=Update(where=f"{column} IS NULL", set={column: "NULL"})),
         versions=((subject.version, subject.version),),
-        files=len(found.paths),
+        files=len(contested.paths),
     )
 
 
 def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     doubted = newest_checkpoint_problems(subject) if report is None else ()
     if report is None and not doubted:
         return NotAnswered(_UNVERIFIED)
@@ -187,7 +187,7 @@ def _checkpoint_step(subject: Subject) -> Remedy:
 
 
 def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     problems = newest_compaction_problems(subject) if report is None else report.problems
     if problems is None:
         return NotAnswered(_UNVERIFIED)
@@ -211,7 +211,7 @@ def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report commits whose operation metrics differ from their actions; missing actions are an error."""
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     if report is None:
         return NotAnswered(_UNVERIFIED)
     short = [each for each in report.problems if each.kind == "commit-short"]
@@ -240,7 +240,7 @@ def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report the problems of verification that no other rule reports."""
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     unasked = unusual_checkpoint_types(subject) if report is None else ()
     if report is None and not unasked:
         return NotAnswered(_UNVERIFIED)
@@ -248,7 +248,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     problems = [
         each
         for each in (unasked if report is None else report.problems)
-        if each.kind not in ELSEWHERE and (each.version, each.kind) not in known
+        if each.kind not in OTHER_RULES and (each.version, each.kind) not in known
     ]
     if not problems:
         return ()
@@ -278,7 +278,7 @@ def _similar_kinds(kind: str) -> tuple[str, ...]:
 def _of_kinds(
     subject: Subject, kinds: set[str], words: tuple[str, Severity, str], effect: str
 ) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     if report is None:
         return NotAnswered(_UNVERIFIED)
     problems = [each for each in report.problems if each.kind in kinds]
@@ -286,7 +286,7 @@ def _of_kinds(
 
 
 def _differing(
-    problems: Sequence[Problem], words: tuple[str, Severity, str], effect: str, remedy: Remedy
+    problems: Sequence[LogProblem], words: tuple[str, Severity, str], effect: str, remedy: Remedy
 ) -> tuple[Finding, ...]:
     if not problems:
         return ()
@@ -307,7 +307,7 @@ def _differing(
     )
 
 
-def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
+def _details(problems: Sequence[LogProblem]) -> tuple[Evidence, ...]:
     shown = tuple(
         Evidence(
             fmt.shorten(fmt.plain(_detail(each), 400), 300),
@@ -319,18 +319,18 @@ def _details(problems: Sequence[Problem]) -> tuple[Evidence, ...]:
     return (*shown, Evidence(f"{more:,} more")) if more > 0 else shown
 
 
-def _detail(problem: Problem) -> str:
+def _detail(problem: LogProblem) -> str:
     """Return what is wrong with a file, which is named once."""
     return problem.detail if problem.file in problem.detail else f"{problem.file}: {problem.detail}"
 
 
-def _versions(problems: Sequence[Problem]) -> tuple[tuple[int, int], ...]:
+def _versions(problems: Sequence[LogProblem]) -> tuple[tuple[int, int], ...]:
     return runs(np.array(sorted({each.version for each in problems if each.version is not None}), np.int64))
 
 
 def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report whether a saved chain head is not that of any version, so that the log was changed."""
-    saved = subject.looked.chain_head
+    saved = subject.inputs.chain_head
     if saved is None:
         return NotAnswered("There is no earlier chain head to compare with. Use the one printed by verify.")
     matches = [version for version, head in links(subject.log.store, subject.listing.commits) if head == saved.lower()]

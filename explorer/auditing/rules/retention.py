@@ -82,7 +82,7 @@ def _data_deleted(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _deletion_evidence(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
-    """Why data counts as gone: files that were looked for or deleted here, or the last VACUUM that the log records."""
+    """Yield why data counts as deleted: missing files, files deleted here, or the last VACUUM of the log."""
     states = subject.states
     if states.checked:
         yield Evidence("their files were checked")

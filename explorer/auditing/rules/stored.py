@@ -27,7 +27,7 @@ _NAMED: Final = ["path", "raw_path", "dv_storage_type", "dv_path_or_inline"]
 
 def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report live files whose size differs from the log: readers locate the footer by it."""
-    stored = subject.looked.stored
+    stored = subject.inputs.stored
     if stored is None:
         return _UNLISTED
     life, live = subject.history.lifetimes, subject.live
@@ -64,7 +64,7 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report orphaned files older than the file retention: a writer may still commit newer ones."""
-    stored = subject.looked.stored
+    stored = subject.inputs.stored
     if stored is None:
         return _UNLISTED
     life, terms = subject.history.lifetimes, subject.risks.terms

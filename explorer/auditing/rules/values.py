@@ -199,7 +199,7 @@ def _beyond(subject: Subject, name: str) -> str | None:
 
 
 def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.rows
+    report = subject.inputs.rows
     if report is None:
         return NotAnswered("The rows were not checked. Repeat the audit with rows, which needs Spark.")
     unjudged = [result.name for result in report.predicates if result.violations is None]

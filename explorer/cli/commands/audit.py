@@ -41,7 +41,7 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or folders that contain tables. A table can also be a {spellings(lasting=True)} URL.",
+        help=f"Tables, or folders that contain tables. A table can also be a {spellings(persistent=True)} URL.",
         show_default=False,
     ),
 ]

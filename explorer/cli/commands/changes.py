@@ -99,7 +99,7 @@ def changes(
     keys = key or []
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        # A version after the newest is named, and not a range that nobody gave.
+        # An error then names a version after the newest, and not a range that was never given.
         last = max(opened.latest_version(), from_version) if to_version is None else to_version
     if output is None and not json:
         shown = SCREEN if limit is None else limit

@@ -18,7 +18,7 @@ from explorer.core.versions.commit_times import moment
 
 if TYPE_CHECKING:
     from explorer.auditing.erasure import Erasure
-    from explorer.auditing.erasure.proof import Place
+    from explorer.auditing.erasure.proof import MatchedPlace
     from explorer.report import ErasureStatement
 
 __all__ = ["register"]
@@ -141,14 +141,14 @@ def _earlier(path: Path) -> ErasureStatement:
     return read_statement(read_whole(path), str(path))
 
 
-def _deletion_time(place: Place) -> str:
+def _deletion_time(place: MatchedPlace) -> str:
     """Return from when a copy can be deleted, or why never."""
     time = _time(place.gone_from)
     return f"if deleted and purged now, {time}" if time and place.is_conditional else time or place.kept_by
 
 
 def _print(proof: Erasure) -> None:
-    read = proof.basis.found.read
+    read = proof.basis.results.read
     rows = sum(read.column("rows").to_pylist())
     pairs: list[tuple[str, object]] = [
         (state, f"{fmt.quantity(count, 'row')} in {_files(proof, state)}, {_STATES[state]}")

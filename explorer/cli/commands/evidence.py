@@ -110,8 +110,8 @@ def verify_report(
 ) -> int:
     """Verify a report: its digest, that its text is what its data gives, and its signature if it has one.
 
-    Without --key a signature shows only that the file was not changed since somebody signed it, not who that was. The
-    signature is in the format of OpenSSH: ssh-keygen -Y verify -n delta-explorer checks it, too.
+    Without --key, a signature shows only that the file has not changed since it was signed, not who signed it. The
+    signature has the format of OpenSSH, so ssh-keygen -Y verify -n delta-explorer checks it too.
 
     Exit code 0 if the report is valid, else 1, with each part that differs.
     """

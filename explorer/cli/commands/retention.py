@@ -125,8 +125,8 @@ WhatIfOption = Annotated[
 def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag = False) -> None:
     """Show which versions can be read, until when that is safe, and which are lost.
 
-    Looks for every file that a version needs. With --what-if it lists the whole folder and shows which versions a
-    VACUUM would delete, now and later. Deletes nothing.
+    Checks that each file that a version needs is stored. With --what-if, it lists the full folder and shows which
+    versions a VACUUM would delete, now and later. Deletes nothing.
     """
     now = datetime.now(UTC)
     if what_if is not None:

@@ -80,7 +80,7 @@ def register(app: typer.Typer) -> None:
     app.command("columns")(columns)
 
 
-class Totals(Protocol):
+class SnapshotTotals(Protocol):
     """Totals of a version's live files: those of its snapshot, or those that Spark counted."""
 
     @property
@@ -147,16 +147,16 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
         listing(["take care with", "from", "because"], hazards, "")
 
 
-def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> Totals:
+def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> SnapshotTotals:
     """Return the totals, counted by Spark."""
     from explorer.cli.progress import waiting
     from explorer.spark.log.files_frame import file_totals
 
-    totals: Totals = waiting(file_totals(table, snapshot))
+    totals: SnapshotTotals = waiting(file_totals(table, snapshot))
     return totals
 
 
-def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: Totals) -> SnapshotDocument:
+def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: SnapshotTotals) -> SnapshotDocument:
     return SnapshotDocument(
         table=table.location,
         version=snapshot.version,
@@ -173,7 +173,7 @@ def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: Totals
     )
 
 
-def _print_snapshot(snapshot: explorer.Snapshot, totals: Totals, document: SnapshotDocument) -> None:
+def _print_snapshot(snapshot: explorer.Snapshot, totals: SnapshotTotals, document: SnapshotDocument) -> None:
     protocol, metadata = snapshot.protocol, snapshot.metadata
     records, deleted = totals.num_records, totals.num_deleted_records
     rows = fmt.count(None if records is None else records - deleted)

@@ -49,7 +49,7 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: b
     if not address.act:
         desk.forget()
     elif not by_person and desk.calls_for_plan(question_of(address, desk.person), facts.last):
-        return  # a link from elsewhere fills the form in, and no more
+        return  # a link from another site fills in the form, and no more
     elif address.step == "plan" or plans_at_once(form_of(facts, address), dict(address.answers)):
         desk.ask(address, newest=facts.last, show=address.step == "plan")
 

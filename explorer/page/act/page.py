@@ -42,7 +42,7 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EditStep:
     """One of the five steps: its address if it can be reopened, whether it is current, and whether it is skipped."""
 
     title: str
@@ -65,7 +65,7 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
         "newest": view.facts.last,
         "snapshot_version": snapshot.version,
         "table_name": view.facts.log.name,
-        "elsewhere": view.version != view.facts.last,
+        "other_version": view.version != view.facts.last,
         "back": _back(address),
         "way_to": partial(_way_to, address),
         "outcome": _unreported_outcome(view, address, sheet),
@@ -79,7 +79,7 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
     shared |= {"form": form, "act_address": address}
     question = question_of(address, sheet.person)
     if address.step == "plan" and isinstance(sheet.state, Planning) and sheet.state.question == question:
-        return "act-planning", shared | {"look": sheet.state.look, "steps": _steps(address, _PLAN)}
+        return "act-planning", shared | {"progress": sheet.state.progress, "steps": _steps(address, _PLAN)}
     draft = sheet.draft_of(question) if address.step == "plan" else None
     if not isinstance(draft, Draft):
         return "act-fill", shared | _filling(view, address, sheet, form)
@@ -152,7 +152,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
         "plan": shown,
         "draft": draft,
         "committing": committing,
-        "check_again": state.look if isinstance(state, Committing) else None,
+        "check_again": state.progress if isinstance(state, Committing) else None,
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
         "stale": draft.is_stale(view.facts.last) and not committing,
@@ -173,17 +173,17 @@ class Outcome:
 
 
 def _unreported_outcome(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
-    untold = sheet.untold
-    if untold is None:
+    unreported = sheet.unreported
+    if unreported is None:
         return None
-    draft = untold.draft
+    draft = unreported.draft
     own = address.step == "plan" and sheet.draft_of(question_of(address, sheet.person)) is not None
     if own or (address.step == "receipt" and sheet.ended(address.table, view.version) is not None):
         return None
     question = draft.question
     there = Address(table=question.table, tab="act", act=question.kind, step="plan", answers=question.answers)
-    if isinstance(untold, Ended):
-        receipt, way = untold.receipt, there.to()
+    if isinstance(unreported, Ended):
+        receipt, way = unreported.receipt, there.to()
         if receipt.outcome == "committed" and receipt.version is not None:
             way = there.receipt_of(receipt.version)
         version = "" if receipt.version is None or receipt.outcome != "committed" else f" v{receipt.version}"
@@ -194,16 +194,16 @@ def _unreported_outcome(view: TableView, address: Address, sheet: DeskSheet) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class EarlierPlan:
     """The plan from which a person came to this one: what it asks for, and its address."""
 
     title: str
     way: str
 
 
-def _back(address: Address) -> Back | None:
+def _back(address: Address) -> EarlierPlan | None:
     before = address.resumed()
-    return None if before is None else Back(entry_of(before.act).title, before.to())
+    return None if before is None else EarlierPlan(entry_of(before.act).title, before.to())
 
 
 def _way_to(address: Address, way: GuardStep) -> str:
@@ -219,11 +219,11 @@ def _way_to(address: Address, way: GuardStep) -> str:
     return replace(here, compared="" if way.compared is None else str(way.compared)).to(tab="diff")
 
 
-def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[Step]:
+def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[EditStep]:
     upkeep = bool(address.act) and not entry_of(address.act).writes_commit
     ways = [address.to(act=None, step=None), address.to(step=None), address.to(step="plan")]
     return [
-        Step(
+        EditStep(
             title,
             way=ways[index] if index < min(current, len(ways)) and not done else "",
             current=index == current,

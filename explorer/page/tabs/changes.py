@@ -76,7 +76,7 @@ class FeedWork:
             "pieces": readable_pieces(view, origins.spans),
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, inferred=inferred),
-            "found": result,
+            "preview": result,
             "counts": _counts(result, address.keys),
             "keys": address.keys,
             "columns": key_choices(view, last),

@@ -91,7 +91,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "requests": requests,
         "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
-        "found": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
+        "result": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
         "newest": view.facts.last,
         "outdated": proof_shown is not None and proof_shown.version < view.facts.last,
     }
@@ -102,10 +102,10 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One of the requests that were searched together, and what was found."""
+    """One of the requests of a search, and its result."""
 
     where: str
-    found: ErasureView
+    result: ErasureView
 
 
 def _requests(address: Address) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.page.address import Address
 from explorer.page.render import render, render_block
-from explorer.page.tab_spec import Tab, TabSpec, Text
+from explorer.page.tab_spec import JsonText, Tab, TabSpec
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
@@ -68,7 +68,7 @@ def _values(view: TableView) -> dict[str, Any]:
 
 
 def _restorable(view: TableView) -> list[tuple[int, str]]:
-    """The versions that a person who looks at this one may want back: itself, and the one before its commit."""
+    """Return the versions to offer for a restore: the shown one, and the one before its commit."""
     facts, version = view.facts, view.version
     itself = [(version, f"Restore v{version}\u2026")] if version < facts.last else []
     before = [(version - 1, f"Restore v{version - 1}, before this commit\u2026")] if version > facts.first else []
@@ -100,9 +100,9 @@ def _commits(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return commits_listing(view, address)
 
 
-def _schema(view: TableView, _address: Address, _work: WindowWork) -> Text:
+def _schema(view: TableView, _address: Address, _work: WindowWork) -> JsonText:
     metadata = view.facts.snapshot(view.version).metadata
-    return Text(f"{view.facts.name}-v{view.version}-schema", "schema as JSON", metadata.schema_string or "")
+    return JsonText(f"{view.facts.name}-v{view.version}-schema", "schema as JSON", metadata.schema_string or "")
 
 
 TAB = TabSpec(

@@ -72,7 +72,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConditionAnswer:
     """A condition, what it reads (of the version compared with first, if one was chosen), the columns that it compares,
     the difference in words, which order of rows would save how much; or why it cannot be answered."""
 
@@ -131,22 +131,22 @@ def _writable(setting: tuple[str, str] | None) -> tuple[str, str]:
     return key, value if len(value) <= _LONGEST_VALUE else ""
 
 
-def _requested(view: TableView, address: Address) -> Asked:
+def _requested(view: TableView, address: Address) -> ConditionAnswer:
     """Return the condition of the address over the chosen version, and over the compared one if one was chosen."""
     where = address.where.strip()
     if not where:
-        return Asked()
+        return ConditionAnswer()
     compared = [view.compared] if view.compared not in (None, view.version) else []
     try:
         scale = max(view.facts.snapshot(version).num_files for version in (view.version, *compared))
         funnels = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
     except RequestError as error:
-        return Asked(where, problem=problem_of(error))
+        return ConditionAnswer(where, problem=problem_of(error))
     words = compared_words(*funnels) if compared else ""
-    return Asked(where, funnels, requested_columns(where), words, clustering_advice(view.facts, funnels[-1]))
+    return ConditionAnswer(where, funnels, requested_columns(where), words, clustering_advice(view.facts, funnels[-1]))
 
 
-def _files(view: TableView, address: Address, requested: Asked) -> Listing:
+def _files(view: TableView, address: Address, requested: ConditionAnswer) -> Listing:
     """Return the bounds by file; with a condition, also the rule that keeps or drops each."""
     if not requested.funnels:
         return ranges_listing(view.facts, view.version, view.column)

@@ -1,4 +1,4 @@
-"""The guards of a plan as a person reads them: what was found, the evidence, what blocks the plan, and what to do."""
+"""The guards of a plan as a person reads them: the result, the evidence, what blocks the plan, and what to do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GuardView:
     Attributes:
         name, status: As the guard has them.
         sign: One character for the status.
-        sentence: What was found, in words.
+        sentence: The result, in words.
         facts: The other evidence, by name.
         tables: Evidence that is a list of records.
         remedy: What to do; empty if there is nothing to do.

@@ -21,11 +21,11 @@ __all__ = [
     "RIGHT",
     "SIGNS",
     "SPAN",
-    "Axis",
     "Frame",
     "Reach",
-    "Rows",
     "StillBar",
+    "StripAxis",
+    "StripRows",
     "bars_of",
     "dotted",
     "hatched",
@@ -78,7 +78,7 @@ def most_marks(width: int, left: int = 76) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class StripRows:
     """Where things are, in pixels above the bottom of the figure."""
 
     height: int
@@ -92,7 +92,7 @@ class Rows:
     names: tuple[tuple[str, float], ...]
 
     @classmethod
-    def of(cls, timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], *, mapped: bool) -> Rows:
+    def of(cls, timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], *, mapped: bool) -> StripRows:
         if frame.folded:
             return cls(_FOLDED + 4, 2, 2, 0, (), (), 0, False, ())
         named = bool(timeline.names) and frame.plot / max(len(timeline.start), 1) >= LEAST_NAMED
@@ -134,7 +134,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class StripAxis:
     """What the axis covers, in its own units, and how large a pixel is.
 
     Attributes:
@@ -151,7 +151,7 @@ class Axis:
     plot: int
 
     @classmethod
-    def of(cls, timeline: Timeline, frame: Frame) -> Axis:
+    def of(cls, timeline: Timeline, frame: Frame) -> StripAxis:
         first, last = timeline.range
         if frame.lead and not frame.folded:
             first -= (last - first) * _LEAD / (frame.plot - _LEAD)

@@ -14,10 +14,10 @@ from explorer.views.figures.plotly import Part
 from explorer.views.figures.strip_frame import (
     BARS,
     CHARACTER,
-    Axis,
     Frame,
     Reach,
-    Rows,
+    StripAxis,
+    StripRows,
     dotted,
     hatched,
     outlined,
@@ -38,7 +38,7 @@ class Marks:
 
     def __init__(self, timeline: Timeline, theme: Theme, frame: Frame) -> None:
         self._t, self._theme, self._frame = timeline, theme, frame
-        self._reach, self._axis = Reach.of(timeline), Axis.of(timeline, frame)
+        self._reach, self._axis = Reach.of(timeline), StripAxis.of(timeline, frame)
         self._bar = bar_width(self._axis)
         self._alone = lonely_width(self._axis)
 
@@ -189,13 +189,13 @@ class Marks:
         return [self._theme.series[group] if group >= 0 else self._theme.idle for group in groups.tolist()]
 
 
-def bar_width(axis: Axis) -> float:
+def bar_width(axis: StripAxis) -> float:
     """Return the width of a bar, in units of the axis."""
     share = 1.0 if axis.slot < 3 else 0.84 if axis.slot < 12 else 0.72
     return min(share * axis.slot, _WIDEST) * axis.pixel
 
 
-def lonely_width(axis: Axis) -> float:
+def lonely_width(axis: StripAxis) -> float:
     """Return the width of the bar of a commit that stands alone, in units of the axis."""
     return max(bar_width(axis), 6 * axis.pixel)
 
@@ -236,12 +236,12 @@ class _Label:
 
 
 def commit_labels(
-    timeline: Timeline, theme: Theme, frame: Frame, rows: Rows, taken: Sequence[tuple[float, float]]
+    timeline: Timeline, theme: Theme, frame: Frame, rows: StripRows, taken: Sequence[tuple[float, float]]
 ) -> list[Part]:
     """Return the words as annotations: over no mark, and over nothing that is ``taken`` of the axis, in its units."""
     if frame.folded or rows.named or frame.plot < _LEAST_LABELLED:
         return []
-    axis, reach = Axis.of(timeline, frame), Reach.of(timeline)
+    axis, reach = StripAxis.of(timeline, frame), Reach.of(timeline)
     bands = [(axis.x(left), axis.x(right)) for left, right in taken]
     boxes = Marks(timeline, theme, frame).boxes()
     labels: list[_Label] = []
@@ -260,7 +260,7 @@ def _free(label: _Label, others: Iterable[_Label], bands: Iterable[tuple[float, 
     return not any(label.touches(other) for other in others) and not any(label.covers(band) for band in bands)
 
 
-def _sides(timeline: Timeline, axis: Axis, reach: Reach, index: int) -> list[_Label]:
+def _sides(timeline: Timeline, axis: StripAxis, reach: Reach, index: int) -> list[_Label]:
     """Yield the labels right and left of a commit's bar; none if the bar is too low."""
     alone = timeline.alone
     amount, at = float(alone.amounts[index]), timeline.axis.place(float(alone.versions[index]))

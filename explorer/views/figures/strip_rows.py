@@ -13,7 +13,7 @@ import numpy.typing as npt
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.views.figures.plotly import Part, Tick, apart, calendar_ticks, clock_ticks, round_versions
-from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Axis, Frame, Rows, points, stripes, words
+from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Frame, StripAxis, StripRows, points, stripes, words
 from explorer.views.figures.theme import Theme
 from explorer.views.table.lanes import Lane, State, spans_of
 from explorer.views.table.timeline import Timeline
@@ -27,9 +27,9 @@ _SIGN: Final = 11
 class LowerRows:
     """The traces of the rows under the bars."""
 
-    def __init__(self, timeline: Timeline, theme: Theme, frame: Frame, rows: Rows) -> None:
+    def __init__(self, timeline: Timeline, theme: Theme, frame: Frame, rows: StripRows) -> None:
         self._t, self._theme, self._frame, self._rows = timeline, theme, frame, rows
-        self._axis = Axis.of(timeline, frame)
+        self._axis = StripAxis.of(timeline, frame)
 
     def signs(self) -> list[Part]:
         """Diamonds and flags in their own row, thinned to what there is room for; words where they fit.
@@ -193,7 +193,9 @@ class _Piece:
             top -= height
 
 
-def lane_traces(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes: tuple[Lane, ...]) -> list[Part]:
+def lane_traces(
+    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[Lane, ...]
+) -> list[Part]:
     """Return the lanes as bars, one trace for each state, and the dotted lines of what is gone."""
     styles: dict[State, Part] = {
         "readable": {"color": theme.ok},
@@ -212,7 +214,9 @@ def lane_traces(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes:
             _dots(boxes["gone"], theme)]  # fmt: skip
 
 
-def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes: tuple[Lane, ...]) -> list[Part]:
+def lane_labels(
+    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[Lane, ...]
+) -> list[Part]:
     """Return what a state is, written over its span where it is wide enough; of scattered ones, how many there are."""
     labels: list[Part] = []
     for lane, y in zip(lanes, rows.lanes, strict=True):
@@ -228,7 +232,7 @@ def lane_labels(timeline: Timeline, theme: Theme, axis: Axis, rows: Rows, lanes:
     return labels[:_LABELS]
 
 
-def _span_texts(timeline: Timeline, axis: Axis, lane: Lane) -> list[tuple[int, int, str]]:
+def _span_texts(timeline: Timeline, axis: StripAxis, lane: Lane) -> list[tuple[int, int, str]]:
     """Return the labels of spans that have room for one."""
     ends = np.array([timeline.edges(span.first, span.last) for span in lane.spans], np.float64).reshape(-1, 2)
     wide = np.flatnonzero(np.diff(ends, axis=1)[:, 0] >= _ROOM * axis.pixel)

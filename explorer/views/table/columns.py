@@ -228,7 +228,7 @@ def river_lines(lineage: Lineage) -> tuple[RiverLine, ...]:
 
 
 def distinct_names(names: Iterable[str], width: int) -> dict[str, str]:
-    """Return names cut to a width, so that those which begin alike are told apart by their ends."""
+    """Return names cut to a width, so that names with the same beginning differ at their ends."""
     same_label: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         same_label.setdefault(fmt.shorten(name, width), []).append(name)

@@ -30,7 +30,7 @@ __all__ = [
     "RULE_WORDS",
     "ClusteringAdvice",
     "Funnel",
-    "Step",
+    "FunnelStep",
     "clustering_advice",
     "compared_words",
     "funnel_of",
@@ -58,7 +58,7 @@ KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelStep:
     """What is left after a step: files, their bytes (None where one is unknown), how many files it dropped, and both
     as shares of all files."""
 
@@ -84,14 +84,14 @@ class Funnel:
 
     version: int
     where: str
-    steps: tuple[Step, ...]
+    steps: tuple[FunnelStep, ...]
     without_statistics: int
     wide: int
     unsplittable: tuple[tuple[str, str], ...]
     counts: dict[str, int]
 
     @property
-    def read(self) -> Step:
+    def read(self) -> FunnelStep:
         """What is read."""
         return self.steps[-1]
 
@@ -120,7 +120,9 @@ def funnel_of(facts: TableFacts, version: int, where: str, scale: int = 0) -> Fu
         ("after statistics", read),
     ):
         files = int(remaining.sum())
-        steps.append(Step(label, files, _total(sizes, remaining), before - files, files / top, (before - files) / top))
+        steps.append(
+            FunnelStep(label, files, _total(sizes, remaining), before - files, files / top, (before - files) / top)
+        )
         before = files
     return Funnel(
         version,

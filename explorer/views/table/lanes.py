@@ -1,6 +1,6 @@
 """The lanes of the strip: which versions can be read, which are at risk or gone, and where the feed was recorded.
 
-Retention is judged from the log, and from what is known of missing files: none is looked for for a drawing.
+Retention is judged from the log, and from what is known of missing files: a drawing searches for none.
 """
 
 from __future__ import annotations

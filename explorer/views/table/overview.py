@@ -15,7 +15,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "Overview", "Totals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
+__all__ = ["Field", "Overview", "VersionTotals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
 
 _MOST_FIELDS: Final = 400
 
@@ -55,7 +55,7 @@ class TopFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class VersionTotals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
     files: int
@@ -129,16 +129,18 @@ def _field(path: tuple[str, ...], field: StructField, partitions: frozenset[str]
     )
 
 
-def totals_of(commits: Commits, snapshot: Snapshot) -> Totals:
+def totals_of(commits: Commits, snapshot: Snapshot) -> VersionTotals:
     """Return the totals after a version's commit; if that commit is not in the log, those of its snapshot."""
     commit = commits.record(snapshot.version)
     if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
-        return Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
+        return VersionTotals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
     records, masked = snapshot.num_records, snapshot.num_deleted_records
-    return Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
+    return VersionTotals(
+        snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked
+    )
 
 
-def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
+def _verdict(facts: TableFacts, version: int, totals: VersionTotals) -> str:
     if not totals.files:
         created = "created, no data yet" if version == 0 else "no live files"
         return f"{facts.name} at v{version}: {created}."
@@ -154,7 +156,7 @@ def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
-def _figures(snapshot: Snapshot, totals: Totals) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot, totals: VersionTotals) -> tuple[KeyFigure, ...]:
     files = totals.files
     mean = None if not files or totals.size is None else totals.size // files
     return (

@@ -12,13 +12,13 @@ from explorer.page.address import Address, address_of
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, problem_page
-from explorer.page.session import PATIENCE, Asked, Session
+from explorer.page.session import PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.tasks import DRAWING
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
 from explorer.web.home.reading import HomeReading
-from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
+from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, statuses
 from explorer.web.served_tables import Catalog, TableSummary
 
 __all__ = ["HomeSession"]
@@ -33,7 +33,7 @@ class HomeSession(Session):
         catalog: The served tables.
         host: Shows the page.
         query, theme, screen, later: As for `Session`.
-        since: When the person looked at the list of tables last; None if not known.
+        since: The last visit to the list of tables; None if not known.
     """
 
     kind: ClassVar[str] = "home"
@@ -78,11 +78,11 @@ class HomeSession(Session):
             return future.result(), self._all_read
         return self._home(address_of(self.query), patience=0), False
 
-    def render(self, request: Asked) -> Rendered:
+    def render(self, request: PageRequest) -> Rendered:
         """Make the list of an address."""
         return self._home(address_of(request.query), patience=PATIENCE / 2)
 
-    def threads(self, _request: Asked) -> Executor:
+    def threads(self, _request: PageRequest) -> Executor:
         """Return the threads that draw."""
         return DRAWING
 
@@ -125,7 +125,7 @@ class HomeSession(Session):
         rows = home_rows(summaries, self.shown.rows, self._since)
         around = {
             "home-progress": progress_line(progress),
-            "home-standings": standings(address, known),
+            "home-status": statuses(address, known),
             "home-morning": home_morning(address, known, self._since),
         }
         # What these are parts of is sent again when the reading ends, though it then reads as it did at first.

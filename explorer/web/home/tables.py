@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
-from explorer.page.address import STANDINGS, Address
+from explorer.page.address import STATUSES, Address
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
 from explorer.web.home.activity import activity
@@ -17,7 +17,7 @@ from explorer.web.home.reading import Progress
 from explorer.web.html import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 
-__all__ = ["home_morning", "home_page", "home_rows", "progress_line", "standings"]
+__all__ = ["home_morning", "home_page", "home_rows", "progress_line", "statuses"]
 
 _HEALTH = ("danger", "warning", "info", "ok")
 _PAGE = 200
@@ -50,22 +50,22 @@ def home_page(
         address: What to show.
         summaries: The tables, as far as they are known.
         progress: How far reading them is; None if all are read.
-        since: When the person looked last; None if not known.
+        since: The last visit; None if not known.
     """
     if address.show == "activity":
         return _activity_page(catalog, address, summaries, progress)
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
-    named = (row for row in _named(address, summaries) if address.standing in ("", row.standing))
-    found = _sorted(list(named), key, since, descending=descending)
-    pages = max(1, -(-len(found) // _PAGE))
+    named = (row for row in _named(address, summaries) if address.status in ("", row.status))
+    matches = _sorted(list(named), key, since, descending=descending)
+    pages = max(1, -(-len(matches) // _PAGE))
     page = min(address.page_number, pages)
-    shown = found[(page - 1) * _PAGE : page * _PAGE]
-    values = _standings(address, summaries) | {
+    shown = matches[(page - 1) * _PAGE : page * _PAGE]
+    values = _status_values(address, summaries) | {
         "rows": [_row(row, since) for row in shown],
         "morning": morning(summaries, since),
         "spark_days": SPARK_DAYS,
-        "matched": len(found),
+        "matched": len(matches),
         "sort": key,
         "descending": descending,
         "page": page,
@@ -99,13 +99,13 @@ def home_rows(
 
 
 def home_morning(address: Address, summaries: Sequence[TableSummary], since: datetime | None) -> str:
-    """Return what a person should look at, as HTML."""
+    """Return the head of the list of tables, as HTML."""
     return render("home-morning", address=address, morning=morning(summaries, since))
 
 
-def standings(address: Address, summaries: Sequence[TableSummary]) -> str:
-    """Return the links to the tables of each standing, with their counts, as HTML."""
-    return render("home-standings", **_standings(address, summaries))
+def statuses(address: Address, summaries: Sequence[TableSummary]) -> str:
+    """Return the links to the tables of each status, with their counts, as HTML."""
+    return render("home-status", **_status_values(address, summaries))
 
 
 def progress_line(progress: Progress) -> str:
@@ -113,12 +113,12 @@ def progress_line(progress: Progress) -> str:
     return render("home-progress", progress=progress)
 
 
-def _standings(address: Address, summaries: Sequence[TableSummary]) -> dict[str, object]:
+def _status_values(address: Address, summaries: Sequence[TableSummary]) -> dict[str, object]:
     named = _named(address, summaries)
     return {
         "address": address,
         "total": len(summaries),
-        "counts": {standing: sum(row.standing == standing for row in named) for standing in STANDINGS if standing},
+        "counts": {status: sum(row.status == status for row in named) for status in STATUSES if status},
         "named": len(named),
     }
 
@@ -132,8 +132,8 @@ def _row(row: TableSummary, since: datetime | None) -> _Row:
     if not row.findings:
         return _Row(row, new=new)
     worst, more = row.findings[0], len(row.findings) - 1
-    said = worst.title + (f", and {fmt.plural(more, 'more finding')}" if more else "")
-    return _Row(row, tone(worst), worst.label, said, more, new)
+    text = worst.title + (f", and {fmt.plural(more, 'more finding')}" if more else "")
+    return _Row(row, tone(worst), worst.label, text, more, new)
 
 
 def _sorted(rows: list[TableSummary], key: str, since: datetime | None, *, descending: bool) -> list[TableSummary]:

@@ -82,9 +82,9 @@ class DocumentHandler(PageHandler):
         elif identity is not None:
             await self._answer(identity)
         elif isinstance(self._access, LoginAccess):
-            asked = f"?{self.request.query}" if self.request.query else ""
+            query = f"?{self.request.query}" if self.request.query else ""
             self.redirect(
-                f"{self.home}login?{urlencode({'next': asked})}" if asked else f"{self.home}login", status=303
+                f"{self.home}login?{urlencode({'next': query})}" if query else f"{self.home}login", status=303
             )
         else:
             self.answer_refusal(_NO_TOKEN)

@@ -96,10 +96,10 @@ def _address(text: str) -> _Address | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _network_of(text: str) -> str:

@@ -239,9 +239,9 @@ def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path)
     with pytest.raises(RequestError, match="being checked"):
         desk.approve("orders", "why", planned(desk, RULE))
     desk.stop_reading()
-    assert draft(desk).look.outcome == "cancelled"
+    assert draft(desk).progress.outcome == "cancelled"
     desk.run_row_check()
-    assert draft(desk).look.outcome == "cancelled"
+    assert draft(desk).progress.outcome == "cancelled"
 
 
 VACUUM = "&act=vacuum"

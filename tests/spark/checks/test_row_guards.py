@@ -107,7 +107,7 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
 
 
 def check_again(desk: ActDesk) -> RowCheckProgress | None:
-    return desk.state.look if isinstance(desk.state, Committing) else None
+    return desk.state.progress if isinstance(desk.state, Committing) else None
 
 
 def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDesk], None]) -> ActDesk:

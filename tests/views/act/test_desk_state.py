@@ -52,7 +52,7 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
         at.CheckingRows(draft, 1), at.Committing(draft, "why", 1), at.Ended(draft, "why", receipt, {}),
     ]  # fmt: skip
     events = [
-        happened.Asked(draft.question, 2),
+        happened.ChangeRequested(draft.question, 2),
         happened.PlanMoved(1, job, RowCheckProgress("running")),
         happened.PlanMade(1, draft),
         happened.PlanRefused(1, RequestError("no")),

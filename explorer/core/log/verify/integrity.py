@@ -2,7 +2,7 @@
 
 Protocol sections: Delta Log Entries, Actions, Checkpoints, Last Checkpoint File, Version Checksum File, In-Commit
 Timestamps. Every commit is read once, oldest first, and the running state is compared with each checksum and each
-checkpoint, in both directions. Invariants: no content of a log raises an error, each fault is a `Problem`; a table
+checkpoint, in both directions. Invariants: no content of a log raises an error, each fault is a `LogProblem`; a table
 whose features this program does not read is verified too.
 """
 
@@ -39,7 +39,7 @@ from explorer.core.log.verify.listed_files import (
     without_doubles,
 )
 from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
-from explorer.core.log.verify.problem import BREAKING, Problem
+from explorer.core.log.verify.problem import BREAKING, LogProblem
 from explorer.core.log.verify.readable_versions import ReadableVersions
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import CommitInfo, Metadata
@@ -49,7 +49,7 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_features import CATALOG_FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE, CHANGE_DATA_FEED, IN_COMMIT_TIMESTAMPS
 
-__all__ = ["BREAKING", "IntegrityReport", "Problem", "verify"]
+__all__ = ["BREAKING", "IntegrityReport", "LogProblem", "verify"]
 
 _FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
 
@@ -65,7 +65,7 @@ class IntegrityReport(msgspec.Struct, frozen=True):
             commits.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[LogProblem, ...]
     first_version: int | None
     last_version: int
     chain_head: str | None
@@ -145,7 +145,7 @@ class _Walk:
         protocol = None if self._state is None else self._state.protocol
         return protocol is not None and not CATALOG_FEATURES.isdisjoint(supported_features(protocol))
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[LogProblem]:
         """Walk from the oldest version that has a file to the newest."""
         commits, checksums = self._listing.commits, self._listing.checksums
         known = sorted({*commits, *self._checkpoints})
@@ -156,7 +156,7 @@ class _Walk:
             self._readable.begin()
         elif not self._checkpoints:
             detail = "the log starts here and no checkpoint covers earlier versions"
-            yield Problem("truncated-log", known[0], commit_name(known[0]), detail)
+            yield LogProblem("truncated-log", known[0], commit_name(known[0]), detail)
         yield from self._compaction(known[0] - 1)
         before = known[0] - 1
         # Only versions that have a file are walked: a stray name must not make this endless.
@@ -174,29 +174,29 @@ class _Walk:
             self._readable.passed(version)
         yield from self._former_properties(before)
 
-    def _former_properties(self, version: int) -> Iterator[Problem]:
+    def _former_properties(self, version: int) -> Iterator[LogProblem]:
         """Yield properties of the newest version set under an older name, which has no effect any more (CDF-017)."""
         metadata = None if self._state is None else self._state.metadata
         for key, value in (metadata.configuration if metadata else {}).items():
             if key.lower() in _FORMER:
                 detail = f"{key} = {value} uses an older name; only {_FORMER[key.lower()]} has an effect"
-                yield Problem("former-property", version, commit_name(version), detail)
+                yield LogProblem("former-property", version, commit_name(version), detail)
 
-    def _gap(self, first: int, last: int) -> Iterator[Problem]:
+    def _gap(self, first: int, last: int) -> Iterator[LogProblem]:
         self._state = self._link = self._clock = None
         self._readable.lose()
         count = last - first + 1
         detail = "the commit is missing" if count == 1 else f"the {count} commits up to version {last} are missing"
-        yield Problem("gap", first, commit_name(first), detail)
+        yield LogProblem("gap", first, commit_name(first), detail)
         yield from self._compaction(last)
 
-    def _compaction(self, version: int) -> Iterator[Problem]:
+    def _compaction(self, version: int) -> Iterator[LogProblem]:
         for path, (kind, detail) in self._readable.compaction(version):
-            yield Problem(kind, version, path.path, detail)
+            yield LogProblem(kind, version, path.path, detail)
         if version not in self._checkpoints:
             self._readable.passed(version)
 
-    def _commit(self, path: LogPath) -> Iterator[Problem]:
+    def _commit(self, path: LogPath) -> Iterator[LogProblem]:
         self._info = None
         try:
             data = self._store.read(path.path)
@@ -216,53 +216,55 @@ class _Walk:
         except ExplorerError as error:
             self._state = None
             self._readable.lose()
-            yield Problem("unreadable-commit", path.version, path.path, error.message)
+            yield LogProblem("unreadable-commit", path.version, path.path, error.message)
             return
         for kind, detail in _shape(data, lines, commit):
-            yield Problem(kind, path.version, path.path, detail)
+            yield LogProblem(kind, path.version, path.path, detail)
         # Without the state before, only the contents of the commit itself count.
         for kind, detail in faults:
             if self._state is not None or kind != "unremoved-vector":
-                yield Problem(kind, path.version, path.path, detail)
+                yield LogProblem(kind, path.version, path.path, detail)
         if info is not None:
             for kind, detail in compare_metrics(info, totals, self._state):
-                yield Problem(kind, path.version, path.path, detail)
+                yield LogProblem(kind, path.version, path.path, detail)
         for detail in impossible_numbers(commit, info, self._state):
-            yield Problem("impossible-number", path.version, path.path, detail)
+            yield LogProblem("impossible-number", path.version, path.path, detail)
         for detail in self._values.of_commit(commit, state.protocol, state.metadata):
-            yield Problem("invalid-file-values", path.version, path.path, detail)
+            yield LogProblem("invalid-file-values", path.version, path.path, detail)
         for detail in self._values.empty_strings(_with_empty_values(commit)):
-            yield Problem("empty-partition-value", path.version, path.path, detail)
+            yield LogProblem("empty-partition-value", path.version, path.path, detail)
         yield from self._misplaced(path, lines)
         yield from self._time(commit)
         new_protocol = None if state.protocol is protocol else state.protocol
         new_metadata = None if state.metadata is metadata else state.metadata
         for kind, detail in self._readable.commit(path.version, new_protocol, new_metadata):
-            yield Problem(kind, path.version, path.path, detail)
+            yield LogProblem(kind, path.version, path.path, detail)
 
-    def _misplaced(self, path: LogPath, lines: Sequence[bytes]) -> Iterator[Problem]:
+    def _misplaced(self, path: LogPath, lines: Sequence[bytes]) -> Iterator[LogProblem]:
         for name in (b"checkpointMetadata", b"sidecar"):
             # The search is a cheap filter; only a line that passes it is decoded.
             if any(name.decode() in decode_json(line) for line in lines if b'"%s"' % name in line):
-                yield Problem(
+                yield LogProblem(
                     "misplaced-action", path.version, path.path, f"{name.decode()} belongs only in checkpoints"
                 )
 
-    def _time(self, commit: Commit) -> Iterator[Problem]:
+    def _time(self, commit: Commit) -> Iterator[LogProblem]:
         metadata = None if self._state is None else self._state.metadata
         if metadata is None or not _has_in_commit_timestamps(metadata):
             self._clock = None
             return
         time = None if self._info is None else self._info.in_commit_timestamp
         if time is None:
-            yield Problem("no-in-commit-timestamp", commit.version, commit.path, "commitInfo has no inCommitTimestamp")
+            yield LogProblem(
+                "no-in-commit-timestamp", commit.version, commit.path, "commitInfo has no inCommitTimestamp"
+            )
         elif self._clock is not None and time <= self._clock:
             detail = f"inCommitTimestamp {time} is not after {self._clock}, that of an earlier version"
-            yield Problem("clock-went-back", commit.version, commit.path, detail)
+            yield LogProblem("clock-went-back", commit.version, commit.path, detail)
         if time is not None:
             self._clock = time if self._clock is None else max(time, self._clock)
 
-    def _checkpoint(self, checkpoint: Checkpoint) -> Iterator[Problem]:
+    def _checkpoint(self, checkpoint: Checkpoint) -> Iterator[LogProblem]:
         version, file = checkpoint.version, checkpoint.parts[0].path
         other = RunningState()
         try:
@@ -276,17 +278,17 @@ class _Walk:
             has_vanished = isinstance(error, IncompleteCheckpoint) and bool(error.vanished)
             if isinstance(error, IncompleteCheckpoint) and self._readable.do_without(version):
                 kind = "incomplete-checkpoint" if has_vanished else "damaged-checkpoint"
-                yield Problem(kind, version, file, error.message)
+                yield LogProblem(kind, version, file, error.message)
             else:
                 self._readable.refuse(version)
-                yield Problem("unreadable-checkpoint", version, file, error.message)
+                yield LogProblem("unreadable-checkpoint", version, file, error.message)
             return
         for detail in details:
-            yield Problem("checkpoint-differs", version, file, detail)
+            yield LogProblem("checkpoint-differs", version, file, detail)
         for detail in reader.unusual_types():
-            yield Problem("checkpoint-types", version, file, detail)
+            yield LogProblem("checkpoint-types", version, file, detail)
         for kind, detail in self._readable.checkpoint(version, small):
-            yield Problem(kind, version, file, detail)
+            yield LogProblem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
         if self._state is None:
@@ -295,29 +297,29 @@ class _Walk:
             return
         self._proved.add(version)
         for detail in differences(other, self._state):
-            yield Problem("checkpoint-differs", version, file, detail)
+            yield LogProblem("checkpoint-differs", version, file, detail)
 
-    def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[Problem]:
+    def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[LogProblem]:
         try:
             details = list(self._values.of_files(files, small.protocol, small.metadata, version))
             empty = list(self._values.empty_strings(_with_values(files)))
         except ExplorerError as error:
             self._readable.refuse(version)
-            yield Problem("unreadable-checkpoint", version, file, error.message)
+            yield LogProblem("unreadable-checkpoint", version, file, error.message)
             return
         for detail in details:
-            yield Problem("invalid-file-values", version, file, detail)
+            yield LogProblem("invalid-file-values", version, file, detail)
         for detail in empty:
-            yield Problem("empty-partition-value", version, file, detail)
+            yield LogProblem("empty-partition-value", version, file, detail)
 
-    def _checksum(self, path: LogPath) -> Iterator[Problem]:
+    def _checksum(self, path: LogPath) -> Iterator[LogProblem]:
         if self._state is None:
             return
         try:
             for detail in compare_checksum(self._store.read(path.path), self._state, self._info_of(path.version)):
-                yield Problem("checksum-differs", path.version, path.path, detail)
+                yield LogProblem("checksum-differs", path.version, path.path, detail)
         except (ValueError, ExplorerError) as error:
-            yield Problem("unreadable-checksum", path.version, path.path, str(error))
+            yield LogProblem("unreadable-checksum", path.version, path.path, str(error))
         except FileNotFoundError:
             return
 

@@ -1,7 +1,7 @@
 """Problems that the names in a log's folder and the hint show, apart from the walk over its versions.
 
 Protocol sections: Delta Log Entries, Checkpoints, Last Checkpoint File, Log Compaction Files. Invariant: no content of
-a log raises an error, each fault is a `Problem`.
+a log raises an error, each fault is a `LogProblem`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from explorer.core.log.log_segment import Checkpoint, LogListing
 from explorer.core.log.named_versions import NamedVersion, named_by_hint, newest_named
 from explorer.core.log.verify.compactions import compare_compaction
 from explorer.core.log.verify.hint import compare_hint
-from explorer.core.log.verify.problem import Problem
+from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Problem]]:
+def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[LogProblem]]:
     """Return the paths without the commits of versions that have more than one, and a problem for each of these."""
     others, problems = [], []
     commits: dict[int, list[LogPath]] = {}
@@ -44,18 +44,20 @@ def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[Probl
             others += same
         else:
             names = " and ".join(path.name for path in same)
-            problems.append(Problem("two-names", version, same[0].path, f"{names} are both commits of the version"))
+            problems.append(LogProblem("two-names", version, same[0].path, f"{names} are both commits of the version"))
     return others, problems
 
 
-def orphaned_files(names: Iterable[str]) -> Iterator[Problem]:
+def orphaned_files(names: Iterable[str]) -> Iterator[LogProblem]:
     """Yield temporary files in the folder of the log."""
     for name in names:
         if ".tmp" in name and not name.endswith(".crc"):
-            yield Problem("orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind")
+            yield LogProblem(
+                "orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind"
+            )
 
 
-def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
+def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
     """Yield checkpoints that lack a part."""
     parts: dict[tuple[int, int], list[LogPath]] = {}
     for path in paths:
@@ -63,7 +65,9 @@ def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[Problem]:
             parts.setdefault((path.version, path.parts), []).append(path)
     for (version, count), existing in parts.items():
         if len({path.part for path in existing}) < count:
-            yield Problem("incomplete-checkpoint", version, existing[0].path, f"{len(existing)} of {count} parts exist")
+            yield LogProblem(
+                "incomplete-checkpoint", version, existing[0].path, f"{len(existing)} of {count} parts exist"
+            )
 
 
 def named_version(
@@ -75,16 +79,16 @@ def named_version(
     return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(newest).named
 
 
-def lost_version(named: NamedVersion, recorded: int) -> Problem:
+def lost_version(named: NamedVersion, recorded: int) -> LogProblem:
     """Return the problem of a version that other files name."""
     newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
     detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"
-    return Problem("lost-version", named.version, named.files[-1], detail)
+    return LogProblem("lost-version", named.version, named.files[-1], detail)
 
 
 def hint_problems(
     store: LogStore, listing: LogListing, hint: LastCheckpoint | None, proved: Set[int]
-) -> Iterator[Problem]:
+) -> Iterator[LogProblem]:
     """Yield the problems of the hint, or of the checkpoint that it names.
 
     Args:
@@ -94,21 +98,23 @@ def hint_problems(
         proved: Versions whose checkpoint was compared with the commits.
     """
     if hint is None:
-        yield Problem("unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match")
+        yield LogProblem(
+            "unusable-hint", None, LAST_CHECKPOINT, "it is not a valid hint, or its checksum does not match"
+        )
         return
     versions = [checkpoint.version for checkpoint in listing.checkpoints]
     if hint.version not in versions:
-        yield Problem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
+        yield LogProblem("unusable-hint", hint.version, LAST_CHECKPOINT, "the checkpoint that it names is missing")
     elif hint.version < max(versions):
         detail = f"it names version {hint.version}; the newest checkpoint is of version {max(versions)}"
-        yield Problem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
+        yield LogProblem("stale-hint", hint.version, LAST_CHECKPOINT, detail)
     else:
         yield from _hinted_numbers(store, hint, listing.checkpoints[-1], proved)
 
 
 def _hinted_numbers(
     store: LogStore, hint: LastCheckpoint, checkpoint: Checkpoint, proved: Set[int]
-) -> Iterator[Problem]:
+) -> Iterator[LogProblem]:
     """Yield differences of the hint's numbers from its checkpoint."""
     try:
         comparison = compare_hint(store, hint, checkpoint)
@@ -117,16 +123,16 @@ def _hinted_numbers(
     is_short = comparison.short and checkpoint.version not in proved
     kind, file = ("checkpoint-short", checkpoint.parts[0].path) if is_short else ("hint-differs", LAST_CHECKPOINT)
     for detail in comparison.details:
-        yield Problem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
+        yield LogProblem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
 
 
-def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Problem]:
+def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[LogProblem]:
     """Yield compactions that differ from their commits, and those of commits that never existed, or vanished."""
     for path in listing.compactions:
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
             # The versions that it ends with do not count.
-            yield Problem("stray-compaction", path.version, path.path, detail)
+            yield LogProblem("stray-compaction", path.version, path.path, detail)
             continue
         commits = [
             listing.commits[version]
@@ -137,10 +143,10 @@ def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[Proble
             continue
         try:
             for detail in compare_compaction(store, path, commits):
-                yield Problem("compaction-differs", path.version, path.path, detail)
+                yield LogProblem("compaction-differs", path.version, path.path, detail)
         except FileNotFoundError:
             continue
         except ExplorerError as error:
             # A commit that cannot be read is reported by the walk.
             if getattr(error, "path", None) == path.path:
-                yield Problem("compaction-differs", path.version, path.path, error.message)
+                yield LogProblem("compaction-differs", path.version, path.path, error.message)

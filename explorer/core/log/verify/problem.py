@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["BREAKING", "Problem"]
+__all__ = ["BREAKING", "LogProblem"]
 
 BREAKING: Final = frozenset(
     {
@@ -63,7 +63,7 @@ _STEPS: Final[Mapping[str, str]] = {
 }
 
 
-class Problem(msgspec.Struct, frozen=True):
+class LogProblem(msgspec.Struct, frozen=True):
     """One fault.
 
     Attributes:

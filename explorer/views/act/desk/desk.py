@@ -73,9 +73,9 @@ class DeskSheet:
                 return self.state.draft if _answers(self.state, question) else None
 
     @property
-    def untold(self) -> at.Ready | at.Ended | None:
+    def unreported(self) -> at.Ready | at.Ended | None:
         """What came of the last commit, as long as the person was not shown it."""
-        return self.state if isinstance(self.state, at.Ready | at.Ended) and self.state.draft.untold else None
+        return self.state if isinstance(self.state, at.Ready | at.Ended) and self.state.draft.unreported else None
 
     def ended(self, table: str, version: int) -> at.Ended | None:
         """Return how the commit of a version ended, if it was made at this desk and is the last one."""
@@ -378,7 +378,7 @@ class Desk:
     def show_outcome(self) -> None:
         """Take notice that the person is shown what came of the last commit."""
         with self._lock:
-            if self.sheet.untold is not None:
+            if self.sheet.unreported is not None:
                 self._take(happened.Shown())
 
     # --- inside
@@ -419,7 +419,7 @@ class Desk:
                 return state.question != question
             case at.Unplannable() as state:
                 return state.question != question
-            case at.Ready() | at.Ended() as state if state.draft.untold:
+            case at.Ready() | at.Ended() as state if state.draft.unreported:
                 return False
             case at.Ready() as state if _answers(state, question):
                 return not state.draft.shown and state.draft.plan.read_version < newest
@@ -428,7 +428,7 @@ class Desk:
 
     def _plan(self, question: Question) -> None:
         number = next(self._numbers)
-        self._leave(happened.Asked(question, number))
+        self._leave(happened.ChangeRequested(question, number))
         try:
             self._take(happened.PlanMade(number, self._planned(question)))
         except ExplorerError as error:
@@ -442,7 +442,7 @@ class Desk:
         from explorer.spark.engine.job import Job, submit
 
         number = next(self._numbers)
-        self._leave(happened.Asked(question, number))
+        self._leave(happened.ChangeRequested(question, number))
 
         def plan(job: Job[Draft]) -> Draft:
             job.report("Reading rows")
@@ -454,7 +454,7 @@ class Desk:
             self._take(happened.Forgotten())
             raise
         self._take(happened.PlanMoved(number, job, _progress(job)))
-        self._follow(job, lambda look: happened.PlanMoved(number, job, look or _progress(job)))
+        self._follow(job, lambda progress: happened.PlanMoved(number, job, progress or _progress(job)))
         job.subscribe(partial(self._end_plan, number))
 
     def _end_plan(self, number: int, job: RowJob[Draft]) -> None:
@@ -499,7 +499,7 @@ class Desk:
         if not self._take(happened.CheckProgressed(number, job, _progress(job))):
             job.cancel()
             return
-        self._follow(job, lambda look: happened.CheckProgressed(number, job, look or _progress(job)))
+        self._follow(job, lambda progress: happened.CheckProgressed(number, job, progress or _progress(job)))
 
     def _watch_commit(self, number: int, job: RowJob[Any]) -> None:
         if self._take(happened.CommitMoved(number, job, _progress(job))):

@@ -123,11 +123,11 @@ class Draft:
         seconds: How long planning took.
         earlier: The last attempt at the same change, from any page, as it was known when the plan was made.
         shown: The person has seen it: it stays until a new plan is asked for.
-        look: The last check of the rows.
+        progress: The last check of the rows.
         approval_problem: What is wrong with the name or the reason that were typed.
         refusal: Why a commit could not be tried, or broke off.
         in_doubt: It broke off by a fault of the program: whether the commit exists is not known.
-        untold: Its commit has an outcome, or broke off, and the person was not shown that yet.
+        unreported: Its commit has an outcome, or broke off, and the person was not shown that yet.
         tries: The number of the plan, and later of the last approval that led to no commit: another one each time.
     """
 
@@ -137,11 +137,11 @@ class Draft:
     seconds: float = 0.0
     earlier: Attempt | None = None
     shown: bool = False
-    look: RowCheckProgress = field(default_factory=RowCheckProgress)
+    progress: RowCheckProgress = field(default_factory=RowCheckProgress)
     approval_problem: str | None = None
     refusal: Problem | None = None
     in_doubt: bool = False
-    untold: bool = False
+    unreported: bool = False
     tries: int = 0
 
     @property

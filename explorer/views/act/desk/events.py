@@ -16,7 +16,7 @@ __all__ = [
     "Accepted",
     "ApprovalRefused",
     "Approved",
-    "Asked",
+    "ChangeRequested",
     "CheckEnded",
     "CheckProgressed",
     "CheckStarted",
@@ -35,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChangeRequested:
     """Another change is asked for, or the same on a newer version."""
 
     question: Question
@@ -56,7 +56,7 @@ class PlanMoved:
 
     number: int
     job: RowJob[Any]
-    look: RowCheckProgress
+    progress: RowCheckProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class CheckProgressed:
 
     number: int
     job: RowJob[CheckReport]
-    look: RowCheckProgress
+    progress: RowCheckProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class CheckEnded:
     """The check of the rows is over; ``plan`` knows the rows, or is None if the check was cancelled or failed."""
 
     number: int
-    look: RowCheckProgress
+    progress: RowCheckProgress
     plan: Plan | None = None
 
 
@@ -134,11 +134,11 @@ class CommitBegun:
 
 @dataclass(frozen=True, slots=True)
 class CommitMoved:
-    """Spark writes rows, or checks them again as other commits came first; ``look`` is None when that is over."""
+    """Spark writes rows, or checks them again as other commits came first; ``progress`` is None when that is over."""
 
     number: int
     job: RowJob[Any]
-    look: RowCheckProgress | None
+    progress: RowCheckProgress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class TriedAgain:
 
 
 Event: TypeAlias = (
-    Asked
+    ChangeRequested
     | PlanMade
     | PlanMoved
     | PlanRefused

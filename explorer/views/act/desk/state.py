@@ -6,7 +6,7 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
 
     event            Idle      Planning     Unplannable  Ready         CheckingRows  Committing  Ended
     ---------------  --------  -----------  -----------  ------------  ------------  ----------  ----------
-    Asked            Planning  Planning     Planning     Planning      Planning      .           Planning
+    ChangeRequested  Planning  Planning     Planning     Planning      Planning      .           Planning
     PlanMoved        .         Planning     .            .             .             .           .
     PlanMade         .         Ready        .            .             .             .           .
     PlanRefused      .         Unplannable  .            .             .             .           .
@@ -25,11 +25,11 @@ record that holds all that is known; an event makes the next one. `TRANSITIONS` 
     TriedAgain       .         .            .            .             .             .           Committing
 
 Rules: (1) a dot is an event that does not apply: the state stays, and the desk says so where a person asked. (2) A
-commit under way is never forgotten: it ends in its outcome, or breaks off. (3) Work that ends late changes nothing: the
-events of planning, of a look and of a commit carry the number of the state they belong to, and apply to that one alone;
-an attempt to commit is begun once. (4) A person approves what was shown: approval names the digest of the plan, which
-the desk compares before `Approved`. (5) An outcome that the person was not shown yet stays: `Asked` and `Forgotten` do
-not apply to it.
+commit under way is never forgotten: it ends in its outcome, or is interrupted. (3) Work that ends late changes nothing:
+the events of planning, of a check and of a commit carry the number of their state, and apply only to it; an attempt to
+commit is begun once. (4) A person approves what was shown: approval names the digest of the plan, which the desk
+compares before `Approved`. (5) An outcome that the person was not shown yet stays: `ChangeRequested` and `Forgotten`
+do not apply to it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from explorer.views.act.desk.events import (
     Accepted,
     ApprovalRefused,
     Approved,
-    Asked,
+    ChangeRequested,
     CheckEnded,
     CheckProgressed,
     CheckStarted,
@@ -86,12 +86,12 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """A plan is being made; ``job`` and ``look`` are what Spark does for it, if it reads rows."""
+    """A plan is being made; ``job`` and ``progress`` are what Spark does for it, if it reads rows."""
 
     question: Question
     number: int
     job: RowJob[Any] | None = None
-    look: RowCheckProgress | None = None
+    progress: RowCheckProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class CheckingRows:
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """A commit is under way; ``look`` and ``job`` are what Spark does for it.
+    """A commit is under way; ``progress`` and ``job`` are what Spark does for it.
 
     It writes rows, or checks them again if other commits came first. The number is that of the attempt; ``begun`` if a
     thread has taken it up.
@@ -131,7 +131,7 @@ class Committing:
     number: int
     begun: bool = False
     job: RowJob[Any] | None = None
-    look: RowCheckProgress | None = None
+    progress: RowCheckProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Ended:
 State: TypeAlias = Idle | Planning | Unplannable | Ready | CheckingRows | Committing | Ended
 
 TRANSITIONS: Final[Mapping[type[Event], Mapping[type[State], type[State]]]] = {
-    Asked: dict.fromkeys((Idle, Planning, Unplannable, Ready, CheckingRows, Ended), Planning),
+    ChangeRequested: dict.fromkeys((Idle, Planning, Unplannable, Ready, CheckingRows, Ended), Planning),
     PlanMoved: {Planning: Planning},
     PlanMade: {Planning: Ready},
     PlanRefused: {Planning: Unplannable},
@@ -181,8 +181,8 @@ def _is_about(state: State, event: Event) -> bool:
         return state.number == event.number
     if isinstance(state, Committing) and isinstance(event, CommitBegun | CommitMoved | CommitEnded | CommitBrokeOff):
         return state.number == event.number and not (state.begun and isinstance(event, CommitBegun))
-    if isinstance(state, Ready | Ended) and isinstance(event, Asked | Forgotten):
-        return not state.draft.untold
+    if isinstance(state, Ready | Ended) and isinstance(event, ChangeRequested | Forgotten):
+        return not state.draft.unreported
     if isinstance(state, Ended) and isinstance(event, TriedAgain):
         return state.receipt.outcome == "unknown"
     return True
@@ -190,11 +190,11 @@ def _is_about(state: State, event: Event) -> bool:
 
 def _next(state: State, event: Event) -> State:
     match event:
-        case Asked():
+        case ChangeRequested():
             return Planning(event.question, event.number)
         case PlanMoved():
             assert isinstance(state, Planning)
-            return replace(state, job=event.job, look=event.look)
+            return replace(state, job=event.job, progress=event.progress)
         case PlanMade():
             return Ready(replace(event.draft, tries=event.number))
         case Forgotten():
@@ -215,22 +215,22 @@ def _with_plan(
     draft = state.draft
     match event:
         case Shown():
-            return replace(state, draft=replace(draft, shown=True, untold=False))
+            return replace(state, draft=replace(draft, shown=True, unreported=False))
         case Accepted():
             accepted = msgspec.structs.replace(draft.plan, accepted=(*draft.plan.accepted, event.guard))
             return replace(state, draft=replace(draft, plan=accepted))
         case CheckStarted():
-            return CheckingRows(replace(draft, look=RowCheckProgress("running")), event.number)
+            return CheckingRows(replace(draft, progress=RowCheckProgress("running")), event.number)
         case CheckProgressed():
-            return CheckingRows(replace(draft, look=event.look), event.number, event.job)
+            return CheckingRows(replace(draft, progress=event.progress), event.number, event.job)
         case CheckEnded():
-            return Ready(replace(draft, look=event.look, plan=event.plan or draft.plan))
+            return Ready(replace(draft, progress=event.progress, plan=event.plan or draft.plan))
         case ApprovalRefused():
             return Ready(replace(draft, approval_problem=event.why, tries=event.number))
         case Approved():
             return Committing(_unrefused(draft), event.reason, event.number)
         case CommitBrokeOff():
-            broken = replace(draft, refusal=event.problem, in_doubt=event.in_doubt, untold=True, tries=event.number)
+            broken = replace(draft, refusal=event.problem, in_doubt=event.in_doubt, unreported=True, tries=event.number)
             return Ready(broken)
         case CommitBegun() | CommitMoved() | CommitEnded() | TriedAgain():
             assert isinstance(state, Committing | Ended)
@@ -244,15 +244,17 @@ def _committed(state: Committing | Ended, event: CommitBegun | CommitMoved | Com
         case CommitBegun():
             return Committing(state.draft, state.reason, event.number, begun=True)
         case CommitMoved():
-            return Committing(state.draft, state.reason, event.number, begun=True, job=event.job, look=event.look)
+            return Committing(
+                state.draft, state.reason, event.number, begun=True, job=event.job, progress=event.progress
+            )
         case CommitEnded():
-            draft = replace(state.draft, plan=event.plan, untold=True)
+            draft = replace(state.draft, plan=event.plan, unreported=True)
             return Ended(draft, state.reason, event.receipt, event.document)
         case TriedAgain():
-            return Committing(replace(state.draft, untold=False), state.reason, event.number)
+            return Committing(replace(state.draft, unreported=False), state.reason, event.number)
         case _:
             assert_never(event)
 
 
 def _unrefused(draft: Draft) -> Draft:
-    return replace(draft, approval_problem=None, refusal=None, in_doubt=False, untold=False)
+    return replace(draft, approval_problem=None, refusal=None, in_doubt=False, unreported=False)

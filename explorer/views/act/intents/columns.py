@@ -152,7 +152,7 @@ COLUMN_INTENTS: Final = IntentGroup(
             hints=column_hint, beside=(COLUMNS,),
         ),
         intent_entry(
-            intents.SetColumnComment, "Comment on a column", "Shown to anyone who looks up the column.",
+            intents.SetColumnComment, "Comment on a column", "Shown to readers of the schema.",
             fields=_comment, document=lambda a: {"column": a.get("column", ""), "comment": a.get("comment") or None},
             headline=lambda intent: Headline("Comment on column", intent.column, intent.comment or ""),
             hints=column_comment_hint, beside=(COLUMNS,),

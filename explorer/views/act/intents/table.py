@@ -88,7 +88,7 @@ TABLE_INTENTS: Final = IntentGroup(
             why_not=lambda s: "" if s.metadata.configuration else "No properties are set.",
         ),
         intent_entry(
-            intents.SetDescription, "Describe the table", "Shown to anyone who looks up the column.",
+            intents.SetDescription, "Describe the table", "Shown to readers of the table.",
             fields=_describe, document=lambda answers: {"description": answers.get("description") or None},
             state=lambda s: "has a description" if s.metadata.description else "no description",
             headline=lambda intent: Headline("Describe the table", "", intent.description or ""),

@@ -98,13 +98,13 @@ class LoginAccess:
     def identity(self, request: HTTPServerRequest) -> Identity | None:
         """Return the person of the cookie of a request."""
         session_id = _presented(request, self.cookie)
-        found = self.sessions.find(session_id)
-        if found is None:
+        session = self.sessions.find(session_id)
+        if session is None:
             return None
-        if self.users.hash_of(found.name) != found.seal:
+        if self.users.hash_of(session.name) != session.seal:
             self.sessions.end(session_id)
             return None
-        return Identity(session_id, found.name, KnownBy.LOGIN, self._rights.commit, self._rights.sign)
+        return Identity(session_id, session.name, KnownBy.LOGIN, self._rights.commit, self._rights.sign)
 
 
 def _cookie_name(port: int) -> str:
@@ -112,5 +112,5 @@ def _cookie_name(port: int) -> str:
 
 
 def _presented(request: HTTPServerRequest, cookie: str) -> str:
-    found = request.cookies.get(cookie)
-    return "" if found is None else found.value
+    presented = request.cookies.get(cookie)
+    return "" if presented is None else presented.value

@@ -53,11 +53,11 @@ class LoginSessions:
     def find(self, session_id: str) -> LoginSession | None:
         """Return a session that has not ended."""
         # The ID has 256 random bits, so that the time of a look-up does not help to guess one.
-        found, used = self._sessions.pop(session_id, (None, 0.0))
-        if found is None or time.monotonic() - used > _LASTS:
+        session, used = self._sessions.pop(session_id, (None, 0.0))
+        if session is None or time.monotonic() - used > _LASTS:
             return None
-        self._sessions[session_id] = found, time.monotonic()
-        return found
+        self._sessions[session_id] = session, time.monotonic()
+        return session
 
     def end(self, session_id: str) -> None:
         """End a session."""

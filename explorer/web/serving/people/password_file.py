@@ -117,10 +117,10 @@ def _write(path: Path, users: Mapping[str, str]) -> None:
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def _read(path: Path) -> Mapping[str, str]:
