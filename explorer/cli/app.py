@@ -54,25 +54,33 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (
-    state,
-    files,
-    commits,
-    retention,
-    compatibility,
-    integrity,
-    audit,
-    blame,
-    evidence,
-    erasure,
-    tripwires,
-    rows,
-    changes,
-    plans,
-    cache,
-    serving,
+for name, command in (
+    ("snapshot", state.snapshot),
+    ("columns", state.columns),
+    ("files", files.files),
+    ("deletion-vectors", files.deletion_vectors),
+    ("statistics", files.statistics),
+    ("history", commits.history),
+    ("diff", commits.diff),
+    ("retention", retention.retention),
+    ("compatibility", compatibility.compatibility),
+    ("verify", integrity.verify_log),
+    ("audit", audit.audit),
+    ("blame", blame.blame),
+    ("pin", evidence.pin),
+    ("verify-report", evidence.verify_report),
+    ("erasure", erasure.erasure),
+    ("tripwires", tripwires.tripwires),
+    ("rows", rows.rows),
+    ("changes", changes.changes),
+    ("plan", plans.plan),
+    ("commit", plans.commit),
+    ("cache", cache.cache),
+    ("serve", serving.serve),
+    ("demo", serving.demo),
+    ("passwd", serving.passwd),
 ):
-    module.register(app)
+    app.command(name)(command)
 
 
 @app.callback()

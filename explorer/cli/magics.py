@@ -71,12 +71,7 @@ def delta(line: str, cell: str | None, draw: Callable[[Card], str]) -> None:
 
 
 class _Cards:
-    """Shows tables and facts as cards.
-
-    Args:
-        flush: Shows what was written before.
-        draw: Makes the HTML of a card.
-    """
+    """Shows tables and facts as cards; ``flush`` first shows the earlier output, ``draw`` makes the HTML of a card."""
 
     def __init__(self, flush: Callable[[], None], draw: Callable[[Card], str]) -> None:
         self._flush, self._draw = flush, draw
@@ -98,11 +93,7 @@ class _Cards:
 
 
 def _location(word: str, *, commits: bool) -> str:
-    """The location of a table that a variable of the notebook holds; any other word as it is.
-
-    Raises:
-        NotAllowed: The variable allows less, or means something else, than the command would with its location.
-    """
+    """Return the location of the table that a word names as a variable; refuse a variable that allows less."""
     table = table_variables(_variables()).get(word)
     if table is None or Path(word).exists():
         return word
@@ -132,10 +123,7 @@ def _complete(_shell: Any, event: Any) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _streams() -> Iterator[Callable[[], None]]:
-    """A notebook's streams have no bytes below their text, which the commands write to; give them some.
-
-    What is yielded shows what was written until then.
-    """
+    """Give a notebook's streams the bytes that commands write to; the yielded function shows the output so far."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     original = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err

@@ -112,11 +112,7 @@ class _Readers:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Keep Ctrl-C from processes that are started meanwhile, for good, and from this one until they are started.
-
-    A process hears it before its first line runs, and one whose start is broken off halfway fails: both would say so at
-    length, to a person who asked for an end.
-    """
+    """Keep Ctrl-C from the processes that are started meanwhile, and from this one until they are started."""
     pressed: list[object] = []
     heard = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(None)) if heard else None

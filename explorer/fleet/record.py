@@ -31,11 +31,7 @@ class _Line(msgspec.Struct):
     document: AuditDocument
 
     def __post_init__(self) -> None:
-        """Demand a time.
-
-        Raises:
-            ValueError: The document has none.
-        """
+        """Raise ValueError if the document has no time."""
         datetime.fromisoformat(self.document.time)
 
     @property

@@ -417,11 +417,7 @@ class TableExplorer(anywidget.AnyWidget):
             self._led_by = None
 
     def _set(self, **values: object) -> None:
-        """Set some traits in one step: all of them, or none.
-
-        Raises:
-            ExplorerError: As `taken`.
-        """
+        """Set some traits in one step: all of them, or none; raise as `taken`."""
         checked = {name: self.taken(name, value) for name, value in values.items()}
         with self.hold_trait_notifications():
             for name, value in checked.items():

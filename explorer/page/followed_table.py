@@ -119,13 +119,7 @@ _FRESH: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was read.
-
-    Attributes:
-        facts: What is known of the table; their log stays as it was read, as a window may still show it.
-        tail: Another object of the same table, which follows the end of its log.
-        checked: When the last check began.
-    """
+    """The facts of a table, another object of it that follows its log, and when its last check began."""
 
     facts: TableFacts
     tail: DeltaLog

@@ -95,15 +95,7 @@ class Ask(Protocol):
     """Begins or computes what must be there before a tab is drawn; may take long."""
 
     def __call__(self, view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
-        """Begin it.
-
-        Args:
-            view: The table, version and tab.
-            address: What is asked for.
-            work: The window's running work.
-            by_person: The person asked for this address on a page that is open. An address that was opened or reloaded
-                may come from another site, and begins nothing.
-        """
+        """Begin it; ``by_person`` is false for an address that was opened or reloaded, which begins nothing."""
 
 
 def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:

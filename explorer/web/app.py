@@ -147,11 +147,7 @@ def _is_no_closed_window(record: logging.LogRecord) -> bool:
 
 
 def _serve_styles_from_here() -> None:
-    """Name this server as the one that Panel's style sheets come from.
-
-    Panel does so when it answers the request for a page. A session that is made after it, for a browser that was too
-    slow to open its socket, would else name Panel's public server.
-    """
+    """Name this server as the source of Panel's style sheets: a late session would name Panel's public server."""
     if pn.state.curdoc is not None:
         pn.state.curdoc.template_variables["dist_url"] = get_dist_path()
 

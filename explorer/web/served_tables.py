@@ -246,11 +246,7 @@ class Catalog:
             return TableSummary(ref, problem=problem_of(error))
 
     def _table(self, name: str) -> FollowedTable:
-        """The table of a name.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-        """
+        """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         ref = self.roots.locate(name)
         with self._lock:
             if ref.location not in self._followed:

@@ -247,7 +247,7 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
     with caplog.at_level(logging.ERROR, "explorer"):
         assert "KeyError" in noticed(window, "This failed unexpectedly")
     (record,) = [each for each in caplog.records if each.name.startswith("explorer")]
-    assert record.getMessage() == f"a look at the table of {ROWS} failed: KeyError: 'shapes'."
+    assert record.getMessage() == f"a check of the table of {ROWS} failed: KeyError: 'shapes'."
     assert record.exc_info is None
 
 

@@ -189,10 +189,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _same_time(one: str, other: str) -> bool:
-    """Return whether two texts are the same day or time, as local times or instants; UTC is the default zone.
-
-    What follows the milliseconds may be cut off.
-    """
+    """Return whether two texts are the same local time or instant (default UTC), cut off to milliseconds."""
     first, second = _TIME.match(one), _TIME.match(other)
     if first is None or second is None:
         return False

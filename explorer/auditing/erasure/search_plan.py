@@ -167,11 +167,7 @@ class _Plan:
         return _Reading(StructType(tuple(fields)), named, compared.before.by_id)
 
     def _field(self, name: str, then: Snapshot, matched: StructField | None, lost: str | None) -> StructField:
-        """Return one column as it is read from the files of a version.
-
-        Raises:
-            _Unlike: Its types do not compare.
-        """
+        """Return one column as it is read from the files of a version; raise `_Unlike` if its types do not compare."""
         new = next(field for field in self._newest.schema.fields if field.name == name)
         # The version may lack the column, and its files may still hold it.
         plain = unmapped(new) if self._newest.column_mapping_mode == "none" else new

@@ -161,8 +161,7 @@ class _Stored:
         return _with_roles(table, ["feed"] * len(unnamed), versions, dates)
 
     def _present(self, files: pa.Table) -> tuple[pa.Table, int]:
-        """Of the files that the log names those that are stored, and how many are not; a live one that is not is
-        named."""
+        """Return the stored files among those of the log, and how many are not stored; record missing live files."""
         keys, roles = (files.column(name).to_pylist() for name in ("key", "role"))
         unlisted = [key for key in keys if key not in self._listed]
         lacking: set[str] = set()

@@ -144,10 +144,7 @@ def _version(key: str) -> int | None:
 
 
 def _dates(log: DeltaLog, now: int) -> Callable[[int | None], int | None]:
-    """From when log clean-up may delete what a version wrote: a later checkpoint has to be old enough (CLEANUP-001).
-
-    Without a later checkpoint, one that is written today.
-    """
+    """Return from when log cleanup may delete a version: once a later checkpoint is old enough (CLEANUP-001)."""
     period = retention_terms(log.history_record()).log
     times = file_times(log.listing)
     made = [

@@ -83,8 +83,7 @@ def folded(path: Path) -> Path:
 
 
 def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]]:
-    """The schemas of the versions that can be rebuilt, each from its version on, and the path under which values of a
-    field are stored."""
+    """Yield the schemas of the readable versions, each with its first version and the stored path of each field."""
     history = log.history_record()
     for version in history.layout_changes(history.first_readable, history.latest):
         metadata = history.metadata_at(version)
@@ -197,8 +196,7 @@ def _is_comparable(then: DataType, now: PrimitiveType) -> bool:
 
 
 def _branches(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:
-    """What the ways to meet a condition that ask something of a column ask of it, None if there are none; and whether
-    there is a way that asks nothing of it."""
+    """Return the part of a condition on a column, and whether the condition can be met without the column."""
     match part:
         case Not():
             return _branches(part.part, column, negated=not negated)

@@ -30,10 +30,7 @@ _ENOUGH: Final = 10_000
 
 
 def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows.
-
-    Those that a CHECK constraint names are left out, as it may refuse null: for what is not TRUE it does.
-    """
+    """Report nullable columns without a null in a large table, unless a CHECK constraint names them."""
     snapshot = subject.snapshot
     rows = subject.num_rows or 0
     if rows < _ENOUGH:

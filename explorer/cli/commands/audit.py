@@ -31,7 +31,7 @@ from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
 from explorer.table import open_table
 
-__all__ = ["register"]
+__all__ = ["audit"]
 
 _FINDINGS: Final = 1
 _CHECKS: Final = "Further checks"
@@ -98,11 +98,6 @@ Resume = Annotated[
         rich_help_panel=_MANY,
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
 
 
 def audit(

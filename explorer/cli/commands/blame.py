@@ -17,7 +17,7 @@ from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
-__all__ = ["BlameLine", "register"]
+__all__ = ["BlameLine", "blame"]
 
 _HEADINGS = ["version", "when", "who", "what", "name", "before", "after", "operation", "reason"]
 
@@ -73,11 +73,6 @@ class BlameLine(JsonRecord, frozen=True, kw_only=True):
     known: bool
     current: bool | None
     current_name: str | None
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("blame")(blame)
 
 
 def blame(  # noqa: PLR0917  # options of the command line come by position in Typer's signature

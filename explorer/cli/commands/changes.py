@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
     from explorer.spark.changes.change_preview import ChangePreview
 
-__all__ = ["ChangesFile", "FeedGaps", "register"]
+__all__ = ["ChangesFile", "FeedGaps", "changes"]
 
 
 class ChangesFile(WrittenFile, frozen=True, kw_only=True):
@@ -46,11 +46,6 @@ class FeedGaps(JsonRecord, frozen=True, kw_only=True):
 
     inferred_versions: tuple[int, ...]
     skipped: tuple[FeedGap, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("changes")(changes)
 
 
 def changes(

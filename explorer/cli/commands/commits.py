@@ -23,7 +23,7 @@ from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
-__all__ = ["DiffDocument", "HistoryLine", "register"]
+__all__ = ["DiffDocument", "HistoryLine", "diff", "history"]
 
 _COLUMNS = {"operation_parameters": "parameters", "operation_metrics": "metrics", "user_metadata": "reason"}
 """The columns of the history that have another name than the field."""
@@ -125,12 +125,6 @@ class DiffDocument(JsonRecord, frozen=True, kw_only=True):
     protocol: DiffProtocol | None
     properties: tuple[PropertyChange, ...]
     attributes: tuple[PropertyChange, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("history")(history)
-    app.command("diff")(diff)
 
 
 def history(  # noqa: PLR0917  # options of the command line come by position in Typer's signature

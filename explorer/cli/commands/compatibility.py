@@ -23,7 +23,7 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
 from explorer.system import my_clients
 
-__all__ = ["CompatibilityLine", "register"]
+__all__ = ["CompatibilityLine", "compatibility"]
 
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]
@@ -61,11 +61,6 @@ class CompatibilityLine(JsonRecord, frozen=True, kw_only=True):
     role: str | msgspec.UnsetType | None = msgspec.UNSET
     owner: str | msgspec.UnsetType = msgspec.UNSET
     note: str | msgspec.UnsetType = msgspec.UNSET
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compatibility")(compatibility)
 
 
 def compatibility(

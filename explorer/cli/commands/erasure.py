@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.auditing.erasure.proof import MatchedPlace
     from explorer.report import ErasureStatement
 
-__all__ = ["register"]
+__all__ = ["erasure"]
 
 _STATES = {
     "live": "every reader sees them",
@@ -65,11 +65,6 @@ RequestOption = Annotated[
 UserOption = Annotated[
     str | None, typer.Option("--user", metavar="NAME", help="Name of the author, shown in the statement.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("erasure")(erasure)
 
 
 def erasure(  # noqa: PLR0917  # options of the command line come by position in Typer's signature

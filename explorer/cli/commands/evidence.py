@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from explorer.report import Verification
     from explorer.report.case_file import AnyPin, PlanPin
 
-__all__ = ["register"]
+__all__ = ["pin", "verify_report"]
 
 _CHANGED: Final = 1
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("pin")(pin)
-    app.command("verify-report")(verify_report)
 
 
 def pin(

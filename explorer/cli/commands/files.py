@@ -23,7 +23,7 @@ from explorer.core.protocol.statistics.data_skipping import answerable, unsplitt
 if TYPE_CHECKING:
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
-__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "register"]
+__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "deletion_vectors", "files", "statistics"]
 
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
@@ -114,13 +114,6 @@ class UndecidedParts(JsonRecord, frozen=True, kw_only=True):
     """The parts of a condition that statistics cannot decide; they skip no file."""
 
     unsplittable: tuple[UndecidedPart, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("files")(files)
-    app.command("deletion-vectors")(deletion_vectors)
-    app.command("statistics")(statistics)
 
 
 def files(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
-
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
@@ -13,7 +11,7 @@ from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 
-__all__ = ["VerifyDocument", "register"]
+__all__ = ["VerifyDocument", "verify_log"]
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
@@ -42,11 +40,6 @@ class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
     last_version: int
     problems: tuple[ProblemLine, ...]
     chain_head: str | None
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify_log)
 
 
 def verify_log(table: TableArgument, json: JsonFlag = False) -> int:

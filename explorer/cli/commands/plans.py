@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from explorer.new_table import NewTable
     from explorer.views.act.plan_view import LossGroup
 
-__all__ = ["read_intent", "register"]
+__all__ = ["commit", "plan", "read_intent"]
 
 IntentArgument = Annotated[
     str,
@@ -62,12 +62,6 @@ CheckRowsFlag = Annotated[
 ]
 
 _MOST_FILES = 200
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("plan")(plan)
-    app.command("commit")(commit)
 
 
 def read_intent(text: str) -> str:

@@ -21,7 +21,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, VersionRange, WhatIf
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["RetentionLine", "WhatIfDocument", "register"]
+__all__ = ["RetentionLine", "WhatIfDocument", "retention"]
 
 _NAMED = 2
 """So many missing files are named for people: with three names of Spark a cell would be cut off."""
@@ -105,11 +105,6 @@ class WhatIfDocument(JsonRecord, frozen=True, kw_only=True):
     orphans: Orphans | None
     dates: tuple[LossDate, ...]
     horizon: tuple[HorizonStep, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("retention")(retention)
 
 
 WhatIfOption = Annotated[

@@ -25,18 +25,13 @@ from explorer.cli.output import check_agreed, emit, note, patience
 from explorer.cli.progress import waiting
 from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
 
-__all__ = ["RowsFile", "register"]
+__all__ = ["RowsFile", "rows"]
 
 
 class RowsFile(WrittenFile, frozen=True, kw_only=True):
     """The rows of a version in a file."""
 
     version: int
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("rows")(rows)
 
 
 def rows(

@@ -23,7 +23,7 @@ from explorer.debug import quiet_handlers
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
-__all__ = ["ServedDemo", "ServerReady", "UserSaved", "register"]
+__all__ = ["ServedDemo", "ServerReady", "UserSaved", "demo", "passwd", "serve"]
 
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
@@ -93,13 +93,6 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
     file: str
     name: str
     removed: bool
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("serve")(serve)
-    app.command("demo")(demo)
-    app.command("passwd")(passwd)
 
 
 def serve(

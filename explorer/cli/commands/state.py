@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Protocol
 
-import typer
-
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import (
@@ -23,7 +21,7 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.schema.data_types import UnreadColumn, format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage, NameHazard
 
-__all__ = ["LineageLine", "SnapshotDocument", "register"]
+__all__ = ["LineageLine", "SnapshotDocument", "columns", "snapshot"]
 
 
 class SnapshotDocument(JsonRecord, frozen=True, kw_only=True):
@@ -72,12 +70,6 @@ class LineageLine(JsonRecord, frozen=True, kw_only=True):
     spans: tuple[ColumnSpan, ...]
     dropped_at: int | None
     hazards: tuple[NameHazard, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("snapshot")(snapshot)
-    app.command("columns")(columns)
 
 
 class SnapshotTotals(Protocol):

@@ -27,7 +27,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.table import Table, open_table
 
-__all__ = ["AlarmLine", "TrialLine", "register"]
+__all__ = ["AlarmLine", "TrialLine", "tripwires"]
 
 _FIRED: Final = 1
 
@@ -72,11 +72,6 @@ class TrialLine(JsonRecord, frozen=True, kw_only=True):
     tripwire: str
     fired: int
     versions: tuple[int, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tripwires")(tripwires)
 
 
 def tripwires(

@@ -69,11 +69,7 @@ def _pin(window: Window, message: Message) -> None:
 
 
 def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
-    """What the message asks to pin.
-
-    Raises:
-        RequestError: Nothing of that kind can be pinned.
-    """
+    """Return the pin that a message requests; raise `RequestError` for an unknown kind."""
     what = message.text("pin")
     makers: dict[str, Callable[[], AnyPin]] = {
         "commit": lambda: CommitPin(version=view.version),

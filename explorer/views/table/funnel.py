@@ -318,10 +318,7 @@ def _cost(snapshot: Snapshot, column: str) -> str:
 
 
 def _answers(snapshot: Snapshot, column: str) -> tuple[tuple[str, str], ...]:
-    """Return the form of an OPTIMIZE in this order, with files as large as they are now on average.
-
-    It has none where a clustered table would get another order, nor for a name that its list of columns cannot hold.
-    """
+    """Return the answers for an OPTIMIZE in this order, with the present file size; none if no form can express it."""
     mean = (snapshot.size_in_bytes or 0) / max(1, snapshot.num_files)
     mebibytes = mean / _MEBIBYTE
     size = (

@@ -106,11 +106,7 @@ def serve(
 
 
 def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> None:
-    """Check that not everyone who reaches this machine can commit or sign.
-
-    Raises:
-        RequestError: If they could.
-    """
+    """Raise `RequestError` if everyone who reaches this machine could commit or sign."""
     if login or address in LOOPBACK:
         return
     remedy = "Require a name and a password (--basic-auth FILE), or listen only on this machine (127.0.0.1)."

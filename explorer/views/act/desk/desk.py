@@ -318,11 +318,7 @@ class Desk:
             self._changed()
 
     def _committed(self, draft: Draft, reason: str, number: int) -> PlanResult:
-        """Commit; where rows are written, what Spark does is shown, and stops if the person wants that.
-
-        A job makes a typed error of each fault. One that does not come from Spark is raised as it is: it may have
-        happened after the commit was written, which Spark has no part in.
-        """
+        """Commit, as a job if rows are written; an error that Spark has no part in is raised as it is."""
         user, watch = draft.question.person or None, partial(self._watch_commit, number)
 
         def commit() -> PlanResult:
@@ -548,11 +544,7 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
 
 
 def _refuse_rules(snapshot: Snapshot, expressions: Iterable[str]) -> None:
-    """Let Spark refuse a rule at once, if it is running; nothing here starts it.
-
-    Raises:
-        InvalidIntent: Spark cannot evaluate an expression.
-    """
+    """Raise `InvalidIntent` for a rule that Spark cannot evaluate, if Spark is running; never start it."""
     if engine_state()["state"] != "ready":
         return
     from explorer.spark.scan.predicate import vet
