@@ -1,4 +1,4 @@
-"""A rule: one question to a table, and the function that answers it."""
+"""A rule (one question to a table, and the function that answers it), and next steps that change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The commands under one name, and the way out: every error becomes a message and an exit code, never a traceback."""
+"""The commands under one name, and their end: every error becomes a message and an exit code, never a traceback.
+
+Standard output has typed failures, as a full disk is not a bug: what fails there is a `StorageError`, except a broken
+pipe.
+"""
 
 from __future__ import annotations
 

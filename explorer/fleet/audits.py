@@ -1,4 +1,4 @@
-"""The audit of many tables: each as it is done, and all of them ranked."""
+"""The audit of many tables: the tables below some places, each audited as it is found, and all of them ranked."""
 
 from __future__ import annotations
 

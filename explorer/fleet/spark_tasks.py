@@ -1,4 +1,9 @@
-"""Many tables in Spark's tasks: what comes back from a cluster is data, and never code."""
+"""Many tables in Spark's tasks: audits, and a survey of one row a table.
+
+Invariants: tasks return data and never code. The survey has one row a table, in the order given; a table that cannot be
+opened is a row with its error. Credentials travel inside the function that the tasks run, never in settings or plans,
+and no error text contains them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One view of a widget: the session of its page, whose address and the widget's traits follow each other."""
+"""One view of a widget: its host (the widget's comm, and the kernel's loop), and the session of its page.
+
+The address of the page and the traits of the widget follow each other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one window shows, and the messages that change it: a page is sent as its differences from the page before."""
+"""The page on show in one window: its first HTML, and the messages that change it, as differences between two pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A table that pages show: opened once, and its facts replaced when its log has another newest commit."""
+"""A table that pages show: opened once, and its facts replaced when its log has another newest commit.
+
+Its first reading reports progress, shows the newest part meanwhile, and can be ended. Pages come before reading in the
+background, as both share the processor: see `RightOfWay`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page asks of what shows it: a browser's window with its server, or the output of a notebook's cell."""
+"""The interface between a page and its host (a browser's window or a notebook's output), and the person."""
 
 from __future__ import annotations
 

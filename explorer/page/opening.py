@@ -1,4 +1,9 @@
-"""Work that waits now and then for other threads: on a thread, or on the server's loop without holding it up."""
+"""The first answer to a window: work in steps that waits briefly for other threads, and the page of a table whose older
+commits are not read yet.
+
+The early page has the newest version with schema and protocol, the commits since the newest checkpoint, and the
+progress; nothing that follows from the full history (findings, lanes, tabs) is on it.
+"""
 
 from __future__ import annotations
 

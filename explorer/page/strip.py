@@ -1,4 +1,4 @@
-"""The strip above a table's tabs: the chosen version, the ways to others, the zoom, the commits as still bars."""
+"""The strip above a table's tabs: the chosen version, the links to others, the zoom, the commits; and a tab's chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tab is: its place in the address, its template, what it shows, what it exports, its messages."""
+"""The definition of a tab: its place in the address, its template, its values, its exports as files, its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tab's messages need from their window: an interface, so that no tab knows the session."""
+"""The interface between a tab and its window, so that no tab knows the session: messages, and the running work."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Reading the document of a report again: of a table, of several, or the statement of an erasure.
+"""A report's document inside its HTML, and reading it again: of a table, of several, or the statement of an erasure.
 
-Invariants: a document of another form, or of a later format, is refused.
+Invariants: it is in one element of a type that no browser runs, and no text in it can end that element: characters
+with a meaning in HTML, and all beyond ASCII, are JSON escapes. A document of another form, or of a later format, is
+refused.
 """
 
 from __future__ import annotations

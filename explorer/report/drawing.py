@@ -17,7 +17,7 @@ from explorer import formatting as fmt
 from explorer.report.document import CommitLabel, HistoryMark, ReportHistory, Retention, StateLine
 from explorer.views.table.timeline import Scale
 
-__all__ = ["DrawnPoint", "DrawnShape", "DrawnText", "HorizonDrawing", "StripDrawing", "draw_history", "draw_retention"]
+__all__ = ["HorizonDrawing", "StripDrawing", "draw_history", "draw_retention"]
 
 WIDTH: Final = 720
 _UP: Final = 40

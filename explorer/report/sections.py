@@ -1,4 +1,4 @@
-"""The sections of a report on clients, on retention, and on what changed in form: who did it, when and why."""
+"""The sections of a report: the opening sentence, clients, retention, and who changed the table's form and why."""
 
 from __future__ import annotations
 

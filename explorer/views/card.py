@@ -1,7 +1,7 @@
-"""The parts of a card: any public object in short, as text that nothing has escaped yet.
+"""The parts of a card (any public object in short), and the cards of results about a log and of Spark's results.
 
-Invariants: a list is cut with the number of what is left; every text is as the table has it, and what draws a card
-escapes it.
+Invariants: a list is cut with the number of omitted rows; every text is as the table has it, and the code that draws a
+card escapes it; no card starts a job of Spark or imports PySpark.
 """
 
 from __future__ import annotations

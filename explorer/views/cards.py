@@ -1,6 +1,7 @@
-"""Any public object in short, for a notebook cell or a prompt: a title, facts with their units, a few rows.
+"""Any public object or Arrow table in short, for a notebook cell or a prompt: a title, facts with units, a few rows.
 
-Invariants: what it costs to make a card is what the object knows already or reads once; no card starts a job of Spark.
+Invariants: a card is made from facts that the object has or reads once; no card starts a job of Spark. Columns of this
+program's own tables have the units of their documentation; of other tables only the types are known.
 """
 
 from __future__ import annotations

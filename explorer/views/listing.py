@@ -1,4 +1,4 @@
-"""A list over an Arrow table: sorted, filtered and paged in Arrow, exported whole.
+"""A list over an Arrow table: sorted, filtered and paged in Arrow, exported in full; and the search of column names.
 
 A `Listing` is a value: each of its methods that changes it returns another one. A hundred thousand files stay an Arrow
 table; only the rows of one page become Python objects.

@@ -1,4 +1,7 @@
-"""The Panel application: one address for the list of tables and for each table."""
+"""The Panel application: one address for the list of tables and for each table.
+
+The page of a request is made before Bokeh makes its session; meanwhile the server answers other windows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The nonce of a request, which marks the scripts and styles of its page as the program's own."""
+"""HTML around the regions of a page: the nonce, styles, scripts, templates, and pages that need no session.
+
+Invariant: a script or a style without the nonce of its request does not run.
+"""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ from IPython.utils.capture import capture_output
 import explorer
 from explorer.auditing.erasure import Erasure, MatchedPlace
 from explorer.auditing.erasure.proof import Basis
-from explorer.cli.completion import completions
-from explorer.cli.magics import delta
+from explorer.cli.magics import completions, delta
 from explorer.core.errors import ExpressionRefused, NotAllowed
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.jupyter.announced import ANNOUNCED

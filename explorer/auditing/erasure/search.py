@@ -1,4 +1,5 @@
-"""One search for several predicates: the files once, the log once for each predicate."""
+"""One search for several predicates, also as a job of Spark: the log and the folder, the files once, the log again for
+each predicate."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What a condition asks of the value of one column, and whether a value that the log holds meets it.
+"""The part of a condition on one column, and whether a value that the log holds meets it.
 
-Protocol sections: Per-file Statistics, Partition Value Serialization. Invariants: what is said of a value is what Spark
-says of every value that it may stand for; what is not sure is said to be open. Of each way to meet a condition only the
-part on the one column counts, so that every row that meets it that way has a value that meets the part; a way that asks
-nothing of the column says nothing of its values. A condition is taken as a whole or not at all.
+Protocol sections: Per-file Statistics, Partition Value Serialization, Column Mapping, Type Widening. Invariants: a
+value is judged as Spark judges every value that it may stand for; an unsure result is open. Of each way to meet a
+condition only the part on the one column counts, so that every row that meets it that way has a value that meets the
+part. A condition is taken in full or not at all. Of each readable version, the same column by lineage counts, and the
+column that had the name then, even if no file of that version is stored: the log outlives the files.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import emit, encode, note, patience
-from explorer.cli.progress import waiting
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, waiting, write_stream
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.change_feed.feed import FeedGap
 

@@ -11,8 +11,8 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, encode, facts, listing, note, patience
-from explorer.cli.progress import waiting
 from explorer.cli.report_files import PASSPHRASE, check_signed_place, read_whole, save_signed, signing_key
+from explorer.cli.row_output import waiting
 from explorer.core.errors import RequestError
 from explorer.core.versions.commit_times import moment
 

@@ -268,7 +268,7 @@ def _replayed(
     opened: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Return the same by Spark."""
-    from explorer.cli.progress import followed
+    from explorer.cli.row_output import followed
     from explorer.spark.log.live_files import KeptFiles, NeededFiles, plain_files
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.file_stream import file_stream
@@ -281,7 +281,7 @@ def _replayed(
 def _needed(opened: explorer.Table, snapshot: explorer.Snapshot, where: str, *, by_spark: bool) -> str:
     """Return how many files a condition has to read."""
     if by_spark:
-        from explorer.cli.progress import waiting
+        from explorer.cli.row_output import waiting
         from explorer.spark.log.files_frame import needed_counts
 
         counts: SkippingCounts = waiting(needed_counts(opened, snapshot, where))
@@ -310,7 +310,7 @@ def _replayed_statistics(
     opened: explorer.Table, snapshot: explorer.Snapshot, names: list[str] | None, limit: int | None
 ) -> Iterator[StatisticsLine]:
     """Yield one record a file and column, by Spark."""
-    from explorer.cli.progress import followed
+    from explorer.cli.row_output import followed
     from explorer.spark.log.live_files import AllFiles
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.file_stream import file_stream

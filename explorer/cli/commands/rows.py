@@ -22,8 +22,7 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import check_agreed, emit, note, patience
-from explorer.cli.progress import waiting
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, waiting, write_stream
 
 __all__ = ["RowsFile", "rows"]
 

@@ -141,7 +141,7 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
 
 def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> SnapshotTotals:
     """Return the totals, counted by Spark."""
-    from explorer.cli.progress import waiting
+    from explorer.cli.row_output import waiting
     from explorer.spark.log.files_frame import file_totals
 
     totals: SnapshotTotals = waiting(file_totals(table, snapshot))

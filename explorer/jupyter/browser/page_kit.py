@@ -1,7 +1,8 @@
 """The page kit: the style sheet and the scripts of the page, which the kernel sends to a notebook once.
 
-Invariant: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
-of two editions of the program in one notebook do not meet: each is known by a digest of what it holds.
+Invariants: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
+of two editions of the program in one notebook do not meet: each is known by a digest of its content. Rules for a
+document apply to the root of the widget, widths to its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The form of the Edit tab at an address: the state of its answers, and the parts that follow from them.
+"""The form of the Edit tab at an address: the desk of its window, the state of its answers, and the parts to redraw.
 
 The plan itself comes from the desk: `ask_desk` lets it plan answers that are complete.
 """

@@ -1,4 +1,4 @@
-"""The Diff tab: in which files two versions differ, and in which rows, if Spark compares them."""
+"""The Diff tab: in which files two versions differ, and in which rows, compared by Spark on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Overview tab: what a version is, what its commit did, and a total over all versions."""
+"""The Overview tab: a version, what its commit did, a total over all versions; and the table of commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The guards of a plan as a person reads them: the result, the evidence, what blocks the plan, and what to do."""
+"""The guards of a plan as a person reads them: the result, the evidence, what blocks the plan, and the next steps.
+
+A next step is offered where the evidence has all that it needs; what it opens is planned and guarded like any change.
+"""
 
 from __future__ import annotations
 

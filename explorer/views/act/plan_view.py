@@ -1,6 +1,7 @@
-"""A commit plan as a person reads it: guards, what would be written, who loses access, consequences.
+"""A commit plan as a person reads it: guards, what would be written, who loses access, consequences; and as a command.
 
-Every text is as the table, the log or the person gave it; the code that draws it escapes it.
+Invariants: every text is as the table, the log or the person gave it; the code that draws it escapes it. Wrong results
+and refusals are kept apart, wrong results first; clients in use and newest releases come before older ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The receipt: how a commit, or maintenance without a commit, ended, as a person reads it."""
+"""The receipt of a commit, or of maintenance without a commit: right after it, or as the log holds it.
+
+Both are made from the lines of the commit, so they say the same.
+"""
 
 from __future__ import annotations
 

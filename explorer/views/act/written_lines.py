@@ -1,4 +1,4 @@
-"""What a proposal would write, in a few lines: properties, columns, protocol and files added, removed or changed."""
+"""What a plan would write, in a few lines: properties, columns, protocol, files; for maintenance, the files and why."""
 
 from __future__ import annotations
 

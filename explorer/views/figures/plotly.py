@@ -1,4 +1,4 @@
-"""What every figure shares: plotly's JSON as plain dictionaries, one layout in the colours of a theme.
+"""The shared parts of figures: plotly's JSON as plain dictionaries, one layout, ticks by numbers and by the calendar.
 
 Builders return a `Figure`, a dictionary of ``data`` and ``layout`` that plotly.js draws. Every text in a label went
 through `formatting.plotly_text`.

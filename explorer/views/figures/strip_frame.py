@@ -1,4 +1,4 @@
-"""The size of the version strip and where its parts are, in pixels, and how amounts become heights."""
+"""The size of the version strip, the places of its parts, its smallest traces, and its bars as a still picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bars of the version strip: what each mark did to the rows, and what stands alone."""
+"""The bars of the version strip, and words beside the largest commits, where they cover no mark and no other words."""
 
 from __future__ import annotations
 

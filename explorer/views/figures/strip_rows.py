@@ -1,4 +1,8 @@
-"""The rows under the bars of the version strip: signs, and dates and versions."""
+"""The rows under the bars of the version strip: signs, lanes, dates and versions.
+
+A lane is solid where versions are readable, hatched amber where they are at risk, dotted where they are deleted, and
+hatched red in a gap. Of a mark of many versions it shows the share of each state; a warning is never too thin to see.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns over time: the river's lines, the table of columns at a version, hazards, one column's history."""
+"""The columns of a table: a list at a version, their history, their lines over all versions, and their statistics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which files a condition reads: how many are left after partition values and after statistics, and the rule of each.
+"""Which files a condition reads, by which rule, and which order of the rows would let it read fewer.
 
-Invariants: everything comes from the log; a file that is dropped holds no matching row, and one that is read may hold
-one; sizes and rows are unknown where a file's are.
+Invariants: everything comes from the log; a skipped file contains no matching row, and one that is read may contain
+one; sizes and rows are unknown where a file's are. An estimate says so, and no change is offered that saves nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ __all__ = [
     "RULE_WORDS",
     "ClusteringAdvice",
     "Funnel",
-    "FunnelStep",
     "clustering_advice",
     "compared_words",
     "funnel_of",

@@ -1,4 +1,5 @@
-"""The overview of a version: one sentence, four key figures with their basis, schema, properties and protocol."""
+"""The overview of a version: one sentence, four key figures with their basis, schema, properties, protocol; for a table
+of one version, the facts that its creation set."""
 
 from __future__ import annotations
 

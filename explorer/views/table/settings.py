@@ -1,4 +1,4 @@
-"""Who changed what of a table's settings: columns, properties, constraints, features, protocol; as a list."""
+"""Who changed what of a table's settings, as a list; and since when a setting is as it is, by whom and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where versions are on the strip's axis: at their number, or at the time of their commit."""
+"""Where versions are on the strip's axis (at their number, or at the time of their commit), and the words of marks."""
 
 from __future__ import annotations
 

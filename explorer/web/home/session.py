@@ -17,8 +17,7 @@ from explorer.page.strip import Screen
 from explorer.page.tasks import DRAWING
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
-from explorer.web.home.reading import HomeReading
-from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, statuses
+from explorer.web.home.tables import HomeReading, home_morning, home_page, home_rows, progress_line, statuses
 from explorer.web.served_tables import Catalog, TableSummary
 
 __all__ = ["HomeSession"]

@@ -1,4 +1,8 @@
-"""The pages: a document for each request, which belongs to the person who sent it."""
+"""The pages: a document for each request, which belongs to the person who sent it, and the token of its socket.
+
+A token is signed with a key that is derived from the secret of the process and the login session of the request, so it
+opens a socket only for the same person. It contains the requested page, and nothing of the login.
+"""
 
 from __future__ import annotations
 

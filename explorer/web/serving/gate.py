@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.serving.public_urls import PublicUrl, default_port
-from explorer.web.serving.trusted_proxies import TrustedProxies
+from explorer.web.serving.public_urls import PublicUrl, TrustedProxies, default_port
 
 __all__ = ["LOOPBACK", "Gate", "Refusal"]
 

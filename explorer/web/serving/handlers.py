@@ -1,4 +1,4 @@
-"""The base of all handlers of the server: errors are pages in words, without a stack trace."""
+"""The base of all handlers of the server, whose errors are pages in words; static files, and unknown addresses."""
 
 from __future__ import annotations
 

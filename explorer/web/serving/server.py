@@ -20,8 +20,7 @@ from explorer.web.serving.listener import bind, check_port, listen
 from explorer.web.serving.people.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
 from explorer.web.serving.people.login_sessions import AccessToken
 from explorer.web.serving.people.password_file import PasswordFile
-from explorer.web.serving.public_urls import read_public_url
-from explorer.web.serving.trusted_proxies import THIS_MACHINE, read_trusted_proxies
+from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
 
 __all__ = ["serve"]
 

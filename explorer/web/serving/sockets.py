@@ -1,4 +1,4 @@
-"""The socket of a page: one for each document, only for the person who requested it and the messages of our script."""
+"""The socket of a page: one for each document, only for its person, and only for the messages of our script."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from explorer.core.errors import StorageError
 from explorer.core.transaction.commit_plan import CommitResult
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
-from explorer.views.act.desk import events as happened
+from explorer.views.act.desk import state as happened
 from explorer.views.act.desk.state import Committing, Ended, Idle, Ready, after
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of

@@ -8,7 +8,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
-from explorer.views.act.desk import events as happened
+from explorer.views.act.desk import state as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt

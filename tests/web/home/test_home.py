@@ -9,8 +9,7 @@ import pytest
 
 from explorer.page.address import STATUSES, Address
 from explorer.storage.served_roots import ServedRoots, TableRef
-from explorer.web.home.reading import HomeReading, Progress
-from explorer.web.home.tables import home_page, home_rows, progress_line
+from explorer.web.home.tables import HomeReading, Progress, home_page, home_rows, progress_line
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs

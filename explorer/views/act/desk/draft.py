@@ -1,4 +1,8 @@
-"""What a person asks for at an Act desk, and the plan that answers it, with everything done with it."""
+"""A question at an Edit desk, the plan that answers it, and the attempts of all desks of the same tables to commit.
+
+A page that is loaded anew has a new desk, which knows nothing of the commit that the old one began: without the shared
+attempts, the same rows could be appended twice. They are those of this process; the log is the record.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Columns: added, renamed, moved, dropped, widened, commented on and mapped. One column at a time."""
+"""Columns and rules: columns are added, renamed, moved, dropped, widened, commented on and mapped, one at a time;
+constraints are added and dropped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The questions of a form, and how their answers become the fields of an intent.
+"""The questions of a form, how their answers become the fields of an intent, and hints for the answers.
 
-Answers are texts by the question's name; those to a list are numbered (``key.0``, ``value.0``).
+Answers are texts by the question's name; those to a list are numbered (``key.0``, ``value.0``). A hint states facts; it
+never judges (planning does).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table's properties and its description."""
+"""The table as a whole: properties, description, another version, and maintenance, which makes no version."""
 
 from __future__ import annotations
 

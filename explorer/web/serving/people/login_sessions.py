@@ -1,4 +1,7 @@
-"""The sessions of people who signed in or used a one-time token; only the server stores their names."""
+"""The sessions of people who signed in or used a one-time token, the token itself, and the marks of known browsers.
+
+Only the server stores names. Failures of others do not delay a person in a browser with that person's mark.
+"""
 
 from __future__ import annotations
 
