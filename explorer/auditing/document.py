@@ -118,12 +118,7 @@ def verdict(audit: Audit) -> str:
 
 
 def audit_document(audit: Audit, table: str) -> AuditDocument:
-    """Return an audit as a JSON document, with its digest.
-
-    Args:
-        audit: The audit.
-        table: The table's location.
-    """
+    """Return an audit as a JSON document, with its digest."""
     return sealed(
         AuditDocument(
             table=table,

@@ -67,10 +67,6 @@ class FooterReport(msgspec.Struct, frozen=True):
 def compared_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
     """Read the footer of every live file, and hold the statistics of the log against it.
 
-    Args:
-        snapshot: The version.
-        store: The table's store.
-
     Raises:
         CorruptTable: The statistics cannot be read at all.
     """

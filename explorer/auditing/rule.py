@@ -54,13 +54,7 @@ _OF_A_VERSION: Final = frozenset({"files", "masked rows", "statistics", "state"}
 
 
 def see(subject: Subject, label: str, place: Place) -> Remedy:
-    """Return a step to a place, which a page links to and a command lists.
-
-    Args:
-        subject: The table.
-        label: The step, as an imperative.
-        place: The place.
-    """
+    """Return a step to a place, which a page links to and a command lists."""
     return Remedy(label, command=table_command(subject, COMMANDS[place.aspect], *_options(place)), place=place)
 
 

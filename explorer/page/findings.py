@@ -110,7 +110,7 @@ def tone(finding: Finding) -> str:
 
 def _verdict(audit: Audit) -> str:
     if not audit.findings:
-        return "Nothing found" if len(audit.not_answered) < len(audit.results) / 2 else "Not checked"
+        return "No findings" if len(audit.not_answered) < len(audit.results) / 2 else "Not checked"
     kinds = [_COUNTED[finding.severity] for finding in audit.findings]
     return ", ".join(
         f"{len(list(group))} {kind}" if kind == "wrong" else fmt.plural(len(list(group)), kind)

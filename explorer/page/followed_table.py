@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.views import TableFacts
 
-__all__ = ["FollowedTable", "RightOfWay", "TableReading"]
+__all__ = ["FollowedTable", "FollowedTables", "RightOfWay", "TableReading"]
 
 _MOST_COMMITS: Final = 5_000
 _FROM_COMMITS: Final = 100
@@ -225,3 +226,35 @@ class FollowedTable:
         """Return what was read, unless files of its versions may have been deleted since that began."""
         cached = self._kept
         return cached if cached is not None and cached.checked > self._emptied else None
+
+
+class FollowedTables(ABC):
+    """The part of `explorer.page.tables.Tables` that follows tables; see `FollowedTable` for each method."""
+
+    @abstractmethod
+    def _followed_table(self, name: str) -> FollowedTable:
+        """Return the table of a name."""
+
+    def facts(self, name: str = "") -> TableFacts:
+        """Return the facts of a table as it is now."""
+        return self._followed_table(name).facts()
+
+    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
+        """Return the facts of the versions before a gap in a table's log."""
+        return self._followed_table(name).facts_before(gap)
+
+    def reading(self, name: str) -> TableReading | None:
+        """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
+        return self._followed_table(name).reading
+
+    def is_being_read(self, name: str) -> bool:
+        """Return whether a call for the facts of a table would wait for another one."""
+        return self._followed_table(name).is_being_read
+
+    def stop_reading(self, name: str) -> None:
+        """End the first reading of a table's log, for all who wait for it."""
+        self._followed_table(name).stop_reading()
+
+    def check_again(self, name: str = "", *, reopen: bool = False) -> None:
+        """Check the log at the next question, even if that was done recently."""
+        self._followed_table(name).check_again(reopen=reopen)

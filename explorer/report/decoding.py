@@ -85,10 +85,6 @@ def decode_report(data: bytes | str) -> AnyReport:
 def read_statement(data: bytes, name: str) -> ErasureStatement:
     """Read the statement of an erasure, HTML or JSON.
 
-    Args:
-        data: The file.
-        name: How to name it in errors.
-
     Raises:
         RequestError: It is none, or was changed since it was written.
     """

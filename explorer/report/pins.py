@@ -62,11 +62,6 @@ def report_findings(audited: Audit) -> tuple[ReportFinding, ...]:
 def pinned(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> AnyPin:
     """Return a pin as it goes into a case file: a commit with the digest of its file.
 
-    Args:
-        pin: What to pin.
-        subject: The table.
-        findings: Its findings.
-
     Raises:
         RequestError: It does not hold now.
     """

@@ -44,12 +44,7 @@ _LINE: Final = 70
 
 
 class SigningKey:
-    """A private key.
-
-    Args:
-        key: The key.
-        comment: What its owner calls it.
-    """
+    """A private key."""
 
     def __init__(self, key: Ed25519PrivateKey, comment: str = "") -> None:
         self._key = key

@@ -46,10 +46,6 @@ class EarlierReport(msgspec.Struct, frozen=True, rename="camel"):
 def earlier_reports(data: bytes, name: str) -> tuple[EarlierReport, ...]:
     """Read the reports that a file holds, one for each table.
 
-    Args:
-        data: The file.
-        name: How to name it in errors.
-
     Raises:
         RequestError: If it is not a report, or was changed since it was written.
     """

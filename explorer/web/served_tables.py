@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 import explorer
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
-from explorer.core.errors import ExplorerError, VersionGap
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.followed_table import FollowedTable, TableReading
+from explorer.page.followed_table import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
@@ -137,7 +137,7 @@ class TableSummary:
         return f"row-{hashlib.sha256(self.ref.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
-class Catalog:
+class Catalog(FollowedTables):
     """The served tables; every method that takes a name raises `NotAllowed` where it leads outside the roots.
 
     Args:
@@ -167,30 +167,6 @@ class Catalog:
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
         return list(self.roots.tables())
-
-    def facts(self, name: str) -> TableFacts:
-        """Return the facts of a table as it is now; see `FollowedTable.facts`."""
-        return self._table(name).facts()
-
-    def reading(self, name: str) -> TableReading | None:
-        """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
-        return self._table(name).reading
-
-    def is_being_read(self, name: str) -> bool:
-        """Return whether who asks for the facts of a table waits for another."""
-        return self._table(name).is_being_read
-
-    def stop_reading(self, name: str) -> None:
-        """End the first reading of a table's log, for all who wait for it."""
-        self._table(name).stop_reading()
-
-    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
-        """Return the facts of the versions before a gap in a table's log.
-
-        Raises:
-            ExplorerError: The table cannot be read.
-        """
-        return self._table(name).facts_before(gap)
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -231,10 +207,6 @@ class Catalog:
         self.roots.locate(name)
         self._sources.check_source(source)
 
-    def check_again(self, name: str, *, reopen: bool = False) -> None:
-        """Check the log at the next question, even if that was done recently; see `FollowedTable.check_again`."""
-        self._table(name).check_again(reopen=reopen)
-
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
         try:
@@ -245,7 +217,7 @@ class Catalog:
             log_failure(_log, f"cannot summarize {ref.location}", error)
             return TableSummary(ref, problem=problem_of(error))
 
-    def _table(self, name: str) -> FollowedTable:
+    def _followed_table(self, name: str) -> FollowedTable:
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         ref = self.roots.locate(name)
         with self._lock:

@@ -155,7 +155,7 @@ def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t", silent=True)
     first = window.session.shown
     assert "Checking the table" in first.regions["lead"]
-    for claim in ("Nothing found", "finding ", "some not answered", "readable at least"):
+    for claim in ("No findings", "finding ", "some not answered", "readable at least"):
         assert claim not in "".join(first.regions.values()), claim
     assert first.timeline is not None
     assert window.session.drawing.complete

@@ -73,11 +73,6 @@ def named_columns(newest: Snapshot, text: str) -> tuple[str, ...]:
 def search_plan(log: DeltaLog, stored: StoredFiles, texts: Iterable[str]) -> SearchPlan:
     """Group the stored files by how they are read.
 
-    Args:
-        log: The table's log.
-        stored: Its files.
-        texts: The predicates.
-
     Raises:
         RequestError: A predicate cannot be split into words.
         TableError: A version's metadata is broken.

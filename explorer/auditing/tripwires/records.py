@@ -189,10 +189,6 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_tripwires(text: str, name: str) -> tuple[Tripwire, ...]:
     """Read a file of tripwires.
 
-    Args:
-        text: What is in it.
-        name: How errors call it.
-
     Raises:
         RequestError: It is not TOML, a field is lacking, unknown or makes no sense; ``position`` is the line.
     """

@@ -9,8 +9,8 @@ import msgspec
 import typer
 
 from explorer import formatting as fmt
-from explorer.auditing.document import AuditDocument, audit_document
-from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.auditing.document import audit_document
+from explorer.auditing.finding import Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.commands.reports import (
@@ -21,6 +21,8 @@ from explorer.cli.commands.reports import (
     SignOption,
     SinceOption,
     UserOption,
+    is_severe,
+    print_findings,
     report,
 )
 from explorer.cli.errors import exit_code, facts_of
@@ -164,7 +166,7 @@ def audit(
                 complain(facts_of(each.error), as_json=json)
                 broken = broken or exit_code(each.error)
             elif each.document is not None:
-                severe = severe or (fail_on is not None and _worst(each.document, fail_on))
+                severe = severe or is_severe(each.document.findings, fail_on)
             if json and each.document is not None:
                 emit(each.document)
             rank.append(row_of(each))
@@ -182,10 +184,6 @@ def _one(tables: list[str], options: AuditOptions) -> TableAudit:
     return TableAudit(tables[0], audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
 
 
-def _worst(document: AuditDocument, level: Severity) -> bool:
-    return any(SEVERITIES.index(each.severity) <= SEVERITIES.index(level) for each in document.findings)
-
-
 def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
     """The findings of one table, or many tables, the worst first."""
     if len(rows) > 1:
@@ -201,12 +199,5 @@ def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
         note(f"{fmt.plural(len(rows), 'table')}" + (f", {broken:,} of them could not be read." if broken else "."))
     elif done and done[0].document is not None:
         document = done[0].document
-        listing(
-            ["severity", "finding", "effect", "next step"],
-            [
-                (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-                for each in document.findings
-            ],
-            "Nothing found.",
-        )
+        print_findings(document.findings)
         note(f"{document.table}, v{document.version}: {document.verdict}")

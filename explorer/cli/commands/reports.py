@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
+from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.errors import exit_code, facts_of
@@ -41,6 +42,8 @@ __all__ = [
     "SignOption",
     "SinceOption",
     "UserOption",
+    "is_severe",
+    "print_findings",
     "report",
 ]
 
@@ -167,7 +170,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
             user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)
-    return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
+    return broken or (_FINDINGS if is_severe((each for table in made for each in table.findings), fail_on) else 0)
 
 
 def _full_path(place: str) -> str:
@@ -198,14 +201,7 @@ def _write(
 
 
 def _print(table_report: TableReport) -> None:
-    listing(
-        ["severity", "finding", "effect", "next step"],
-        [
-            (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-            for each in table_report.findings
-        ],
-        "Nothing found.",
-    )
+    print_findings(table_report.findings)
     note(f"{table_report.table}, v{table_report.version}: {''.join(each.text for each in table_report.sentence)}")
     if table_report.since is not None:
         since = table_report.since
@@ -213,9 +209,15 @@ def _print(table_report: TableReport) -> None:
         note(f"Since v{since.version}: {counts}.")
 
 
-def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
-    worst = SEVERITIES.index(level)
-    return any(SEVERITIES.index(each.severity) <= worst for table_report in made for each in table_report.findings)
+def print_findings(findings: Sequence[ReportFinding]) -> None:
+    """Print the findings of one table."""
+    rows = [(each.severity, each.title, each.effect, each.remedy.label if each.remedy else "") for each in findings]
+    listing(["severity", "finding", "effect", "next step"], rows, "No findings.")
+
+
+def is_severe(findings: Iterable[ReportFinding], level: Severity | None) -> bool:
+    """Return whether a finding has a severity or a higher one; None asks for none."""
+    return level is not None and any(SEVERITIES.index(each.severity) <= SEVERITIES.index(level) for each in findings)
 
 
 def _earlier(options: ReportOptions) -> tuple[EarlierReport, ...] | None:

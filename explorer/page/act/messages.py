@@ -39,11 +39,7 @@ def messages(window: Window) -> Mapping[str, Handler]:
 
 
 class ActMessages:
-    """The handlers of one window.
-
-    Args:
-        window: The window.
-    """
+    """The handlers of one window."""
 
     def __init__(self, window: Window) -> None:
         self._window = window

@@ -52,13 +52,7 @@ class EditStep:
 
 
 def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, Values]:
-    """Return the template of the current step, and its values.
-
-    Args:
-        view: The table's page.
-        address: Which change, and which answers.
-        sheet: Their result in this window.
-    """
+    """Return the template of the current step, and its values."""
     snapshot = view.facts.snapshot(view.facts.last)
     shared: Values = {
         "sheet": sheet,

@@ -1,4 +1,4 @@
-"""The Statistics tab: which files a condition reads, and the range of a column in each file; wide tables have a search."""
+"""The Statistics tab: which files a condition reads, and the range of a column in each file."""
 
 from __future__ import annotations
 
@@ -77,11 +77,7 @@ def column_choice(names: Sequence[str], unknown: str) -> ColumnChoice:
 
 
 def column_search(names: Callable[[TableView], Sequence[str]]) -> Callable[[Window], Mapping[str, Handler]]:
-    """Return the messages of a tab whose columns can be searched.
-
-    Args:
-        names: The columns of a view.
-    """
+    """Return the messages of a tab whose columns can be searched."""
     return lambda window: {"find-column": _Search(window, names).find}
 
 

@@ -214,12 +214,7 @@ class PlanView:
 
 
 def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
-    """Describe a plan.
-
-    Args:
-        plan: The plan.
-        snapshot: The version it is based on.
-    """
+    """Describe a plan."""
     guards = guard_views(plan)
     losses = client_losses(plan)
     sentence, tone = verdict(plan, guards)

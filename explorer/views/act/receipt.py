@@ -51,13 +51,7 @@ class Receipt:
 
 
 def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -> Receipt:
-    """Describe the outcome of a commit.
-
-    Args:
-        result: The outcome.
-        approved: The plan that the person saw.
-        reason, user: As they were given.
-    """
+    """Describe the outcome of a commit."""
     title, text, tone = _OUTCOMES[result.outcome]
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
@@ -146,11 +140,7 @@ def provenance(actions: Sequence[JsonObject]) -> JsonObject:
 
 
 def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:
-    """Return what was asked of a commit and what it did, as names and texts.
-
-    Args:
-        actions: Its lines as JSON objects.
-    """
+    """Return what was asked of a commit and what it did, as names and texts."""
     info = provenance(actions)
     facts = [("operation", _text(info.get("operation")))]
     facts += _parameters(info.get("operationParameters"))

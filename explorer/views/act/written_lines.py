@@ -45,12 +45,7 @@ class WrittenLine:
 
 
 def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, ...]:
-    """Compare a proposal with the version it is based on.
-
-    Args:
-        proposal: What would be written.
-        snapshot: The version.
-    """
+    """Compare a proposal with the version it is based on."""
     lines = [
         *_metadata(proposal, snapshot),
         *_protocol(proposal, snapshot),

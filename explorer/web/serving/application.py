@@ -54,11 +54,7 @@ _LASTING: Final = "public, max-age=31536000, immutable"
 
 
 class SecurityHeaders(OutputTransform):
-    """Sets the headers of every response of an application, whichever handler writes it.
-
-    Args:
-        request: The request.
-    """
+    """Sets the headers of every response of an application, whichever handler writes it."""
 
     def __init__(self, request: HTTPServerRequest) -> None:
         super().__init__(request)

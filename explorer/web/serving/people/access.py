@@ -39,11 +39,7 @@ class Access(Protocol):
 
 
 class OpenAccess:
-    """Everyone who reaches the server may open the pages.
-
-    Args:
-        rights: Their permissions.
-    """
+    """Everyone who reaches the server may open the pages."""
 
     cookie = ""
 

@@ -38,9 +38,6 @@ _NOBODY: Final = _HASHER.hash(os.urandom(24))
 class PasswordFile:
     """The people who may sign in.
 
-    Args:
-        path: The file.
-
     Raises:
         RequestError: If it cannot be read, if others may read it, or if a password in it is not hashed.
     """
