@@ -11,7 +11,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.followed_table import FollowedTable, FollowedTables
+from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.views.act.desk.draft import Attempts, ChangeableTable
 

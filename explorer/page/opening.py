@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from explorer.page.address import Address
-from explorer.page.followed_table import TableReading
 from explorer.page.pages import TABLE_REGIONS, Rendered, bar
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import Screen, StripFigure, still_bars
+from explorer.page.tables import TableReading
 from explorer.views import TableFacts, TableView
 from explorer.views.table.overview import overview_of
 

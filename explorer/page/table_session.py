@@ -12,17 +12,15 @@ from typing import Any, ClassVar, Final
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.address import Address, address_of
-from explorer.page.followed_table import RightOfWay, TableReading
 from explorer.page.host import Host, Identity
 from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.page.render import render
-from explorer.page.session import PATIENCE, PageRequest, Session
+from explorer.page.session import CHECKING, DRAWING, PATIENCE, WAITING, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.tab_spec import export_files
-from explorer.page.tables import Tables
+from explorer.page.tables import RightOfWay, TableReading, Tables
 from explorer.page.tabs import begin_work, export_named, handlers
-from explorer.page.tasks import CHECKING, DRAWING, WAITING
 from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.page.window import Handler, Message, NewWindow, WindowWork
 from explorer.views import TableFacts, TableView

@@ -26,7 +26,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.known_missing import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.followed_table import FollowedTable, FollowedTables
+from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef

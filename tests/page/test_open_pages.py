@@ -26,7 +26,7 @@ ROWS = "?t=w/t&tab=files"
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     return None
 
 

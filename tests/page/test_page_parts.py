@@ -13,8 +13,8 @@ import pytest
 import explorer
 from explorer.page.drawing import Drawing
 from explorer.page.pages import Rendered
+from explorer.page.session import Tasks
 from explorer.page.strip import ChartFigure
-from explorer.page.tasks import Tasks
 from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.views import TableFacts
 from explorer.views.figures.plotly import Figure

@@ -91,7 +91,7 @@ def test_what_no_page_sends_does_no_harm(opened: Callable[[str], Window], data: 
 def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.page.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     table = hostile_tables.empty_table(tmp_path / "w" / "t")
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t&tab=act&act=set-description&f.description=x&step=plan")
     window.send("visible", visible=False)

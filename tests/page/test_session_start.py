@@ -10,8 +10,8 @@ import pytest
 
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.followed_table import FollowedTable
 from explorer.page.table_session import TableSession
+from explorer.page.tables import FollowedTable
 from explorer.page.tabs.data_messages import begin_reading
 from explorer.page.window import Message
 from explorer.spark.engine.job import Job

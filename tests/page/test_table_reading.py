@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled
-from explorer.page.followed_table import TableReading
+from explorer.page.tables import TableReading
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts

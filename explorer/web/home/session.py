@@ -12,9 +12,8 @@ from explorer.page.address import Address, address_of
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, problem_page
-from explorer.page.session import PATIENCE, PageRequest, Session
+from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
-from explorer.page.tasks import DRAWING
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
 from explorer.web.home.tables import HomeReading, home_morning, home_page, home_rows, progress_line, statuses

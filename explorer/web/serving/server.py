@@ -17,8 +17,7 @@ from explorer.web.app import create_app
 from explorer.web.serving.application import ExplorerApplication
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, check_port, listen
-from explorer.web.serving.people.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
-from explorer.web.serving.people.login_sessions import AccessToken
+from explorer.web.serving.people.access import Access, AccessToken, LoginAccess, OpenAccess, Rights, TokenAccess
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
 

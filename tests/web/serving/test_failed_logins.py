@@ -9,8 +9,8 @@ import pytest
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
+from explorer.web.serving.people.access import KnownBrowsers
 from explorer.web.serving.people.failed_logins import FailedLogins, LoginAttempt
-from explorer.web.serving.people.login_sessions import KnownBrowsers
 from explorer.web.serving.people.password_file import write_user
 from tests.support.pages.raw_pages import Answer, Pages, served_here
 
