@@ -15,15 +15,6 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit, RuleResult, audit
 
 __all__ = [
-    "Aspect",
-    "Audit",
-    "AuditInputs",
-    "AuditOptions",
-    "Evidence",
-    "Finding",
-    "Place",
-    "Remedy",
-    "RuleResult",
-    "Subject",
-    "audit",
-]
+    "Aspect", "Audit", "AuditInputs", "AuditOptions", "Evidence", "Finding", "Place", "Remedy", "RuleResult",
+    "Subject", "audit",
+]  # fmt: skip

@@ -15,15 +15,9 @@ from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.commit_times import moment
 
 __all__ = [
-    "AuditDocument",
-    "NotAnsweredRule",
-    "ReportFinding",
-    "audit_document",
-    "canonical",
-    "digest_of",
-    "sealed",
+    "AuditDocument", "NotAnsweredRule", "ReportFinding", "audit_document", "canonical", "digest_of", "sealed",
     "verdict",
-]
+]  # fmt: skip
 
 _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -158,17 +152,11 @@ def _basis(parts: tuple[str, ...]) -> str:
 
 
 def _finding(finding: Finding) -> ReportFinding:
-    return ReportFinding(
+    return ReportFinding.of(
+        finding,
         id=finding.rule,
-        subject=finding.subject,
-        severity=finding.severity,
-        title=finding.title,
         evidence=tuple(_evidence(each) for each in finding.evidence),
-        effect=finding.effect,
         remedy=_next_step(finding.remedy),
-        versions=finding.versions,
-        files=finding.files,
-        rows=finding.rows,
         bytes=finding.size,
         deadline=None if finding.deadline is None else moment(finding.deadline).isoformat(),
     )

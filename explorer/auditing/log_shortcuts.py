@@ -25,11 +25,8 @@ from explorer.core.log.verify.listed_files import compaction_problems
 from explorer.core.log.verify.problem import LogProblem
 
 __all__ = [
-    "is_repairable",
-    "newest_checkpoint_problems",
-    "newest_compaction_problems",
-    "unusual_checkpoint_types",
-]
+    "is_repairable", "newest_checkpoint_problems", "newest_compaction_problems", "unusual_checkpoint_types",
+]  # fmt: skip
 
 _MOST_BYTES: Final = 4 << 20
 

@@ -23,15 +23,9 @@ if TYPE_CHECKING:
     from explorer.spark.rows.preview import Job
 
 __all__ = [
-    "WrittenFile",
-    "check_output_options",
-    "followed",
-    "limited",
-    "list_rows",
-    "print_stream",
-    "waiting",
+    "WrittenFile", "check_output_options", "followed", "limited", "list_rows", "print_stream", "waiting",
     "write_stream",
-]
+]  # fmt: skip
 
 _POLL_SECONDS: Final = 0.1
 

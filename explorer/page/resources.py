@@ -10,16 +10,9 @@ from typing import Final
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = [
-    "FOLDER",
-    "SCRIPTS",
-    "SHEET",
-    "edition",
-    "font_faces",
-    "module_text",
-    "plotly_script",
-    "scripts_text",
+    "FOLDER", "SCRIPTS", "SHEET", "edition", "font_faces", "module_text", "plotly_script", "scripts_text",
     "tokens",
-]
+]  # fmt: skip
 
 FOLDER: Final = Path(__file__).parent
 SHEET: Final = "style/app.css"

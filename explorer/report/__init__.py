@@ -17,15 +17,6 @@ from explorer.report.table_report import report_card, table_report, tables_repor
 from explorer.report.verification import Verification, verify_report
 
 __all__ = [
-    "ErasureStatement",
-    "Signer",
-    "TableReport",
-    "TablesReport",
-    "Verification",
-    "erasure_statement",
-    "render",
-    "report_card",
-    "table_report",
-    "tables_report",
-    "verify_report",
-]
+    "ErasureStatement", "Signer", "TableReport", "TablesReport", "Verification", "erasure_statement", "render",
+    "report_card", "table_report", "tables_report", "verify_report",
+]  # fmt: skip

@@ -21,31 +21,10 @@ from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.retention.version_states import VersionState
 
 __all__ = [
-    "FORMAT",
-    "Case",
-    "ClientLine",
-    "CommitLabel",
-    "Figures",
-    "HistoryMark",
-    "LogCheck",
-    "MissingPart",
-    "Phrase",
-    "Pin",
-    "ReportHistory",
-    "Retention",
-    "RetentionStep",
-    "RuleLine",
-    "Signer",
-    "Since",
-    "SinceLine",
-    "StateLine",
-    "TableChange",
-    "TableReport",
-    "TablesReport",
-    "Tone",
-    "Unread",
-    "title_of",
-]
+    "FORMAT", "Case", "ClientLine", "CommitLabel", "Figures", "HistoryMark", "LogCheck", "MissingPart", "Phrase",
+    "Pin", "ReportHistory", "Retention", "RetentionStep", "RuleLine", "Signer", "Since", "SinceLine", "StateLine",
+    "TableChange", "TableReport", "TablesReport", "Tone", "Unread", "title_of",
+]  # fmt: skip
 
 FORMAT: Final = "delta-explorer-report/1"
 Tone: TypeAlias = Literal["plain", "strong", "danger"]

@@ -125,11 +125,5 @@ def _states(subject: Subject) -> tuple[StateLine, ...]:
     """Return the states in runs; of many the newest ones."""
     spans = subject.states.spans()[-_MOST_STATES:]
     return tuple(
-        StateLine(
-            first=span.first,
-            last=span.last,
-            state=span.state,
-            since=None if span.since is None else moment(span.since).isoformat(),
-        )
-        for span in spans
+        StateLine.of(span, since=None if span.since is None else moment(span.since).isoformat()) for span in spans
     )

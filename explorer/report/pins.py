@@ -51,7 +51,7 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[ReportFinding], *,
     location = subject.log.location.rstrip("/")
     mine = (pin for pin in file.pins if (not only_named if pin.table is None else pin.table.rstrip("/") == location))
     pins = tuple(_pin(pin, subject, findings) for pin in mine)
-    return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
+    return Case.of(file, pins=pins)
 
 
 def report_findings(audited: Audit) -> tuple[ReportFinding, ...]:

@@ -43,15 +43,9 @@ def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
 
 
 def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine:
-    return ClientLine(
-        client=each.client,
+    return ClientLine.of(
+        each,
         version=None if used is None else used.version,
-        version_from=each.version_from,
-        read=each.read,
-        write=each.write,
-        because=each.because,
-        source=each.source,
-        as_of=each.as_of,
         in_use=used is not None,
         seen=used is not None and used.seen,
         owner="" if used is None else used.owner,

@@ -81,10 +81,8 @@ def since(
             expected=table,
         )
     was, now = _keyed(before.findings), _keyed(findings)
-    return Since(
-        time=before.time,
-        version=before.version,
-        digest=before.digest,
+    return Since.of(
+        before,
         new=tuple(_line(each) for key, each in now.items() if key not in was),
         gone=tuple(_line(each) for key, each in was.items() if key not in now),
         unchanged=tuple(_line(each, was[key]) for key, each in now.items() if key in was),
@@ -111,7 +109,7 @@ def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFi
 
 def _line(finding: ReportFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:
     other = None if was is None or was.title == finding.title else was.title
-    return SinceLine(id=finding.id, subject=finding.subject, title=finding.title, was=other)
+    return SinceLine.of(finding, was=other)
 
 
 def _lines(data: bytes, name: str) -> list[bytes]:

@@ -173,9 +173,7 @@ def _badness(report: TableReport) -> tuple[object, ...]:
 
 def _rule(rule: str, audit: Audit) -> RuleLine:
     rule_record = next(each.rule for each in audit.results if each.rule.id == rule)
-    return RuleLine(
-        id=rule_record.id, severity=rule_record.severity, title=rule_record.title, meaning=rule_record.meaning
-    )
+    return RuleLine.of(rule_record)
 
 
 def _figures(subject: Subject) -> Figures:
@@ -197,12 +195,7 @@ def _log_check(subject: Subject) -> LogCheck:
         f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}"
         for each in integrity.problems
     )
-    return LogCheck(
-        first_version=integrity.first_version,
-        last_version=integrity.last_version,
-        problems=tuple(problems),
-        chain_head=integrity.chain_head,
-    )
+    return LogCheck.of(integrity, problems=tuple(problems))
 
 
 @card_of.register

@@ -18,13 +18,6 @@ from explorer.auditing.erasure.proof import Erasure, ErasureStep, MatchedPlace, 
 from explorer.auditing.erasure.traces import Trace
 
 __all__ = [
-    "Erasure",
-    "ErasureStep",
-    "MatchedPlace",
-    "Neighbour",
-    "NeighbourTable",
-    "Trace",
-    "UnansweredFile",
-    "erasure_document",
-    "out_of_reach",
-]
+    "Erasure", "ErasureStep", "MatchedPlace", "Neighbour", "NeighbourTable", "Trace", "UnansweredFile",
+    "erasure_document", "out_of_reach",
+]  # fmt: skip

@@ -152,15 +152,7 @@ def erasure_document(proof: Erasure) -> ErasureDocument:
             ),
             wrong_statistics=tuple(proof.misleading),
             not_read=tuple(map(without_credentials, proof.outside)),
-            elsewhere=tuple(
-                OtherTable(
-                    table=each.table,
-                    shared_files=each.shared_files,
-                    columns=tuple(each.columns),
-                    problem=each.problem or None,
-                )
-                for each in proof.other_tables
-            ),
+            elsewhere=tuple(OtherTable.of(each, problem=each.problem or None) for each in proof.other_tables),
             gone_from=_time(proof.gone_from),
             may_claim_erased=not proof.obstacles,
             why=tuple(proof.obstacles),
@@ -174,35 +166,16 @@ def _time(time: int | None) -> str | None:
 
 
 def _place(place: MatchedPlace) -> StoredRows:
-    return StoredRows(
-        path=safe_path(place.path),
-        state=place.state,
-        rows=place.rows,
-        size=place.size,
-        from_version=place.from_version,
-        to_version=place.to_version,
-        gone_from=_time(place.gone_from),
-        kept_by=place.kept_by or None,
+    return StoredRows.of(
+        place, path=safe_path(place.path), gone_from=_time(place.gone_from), kept_by=place.kept_by or None
     )
 
 
 def _trace(trace: Trace) -> TraceLine:
-    return TraceLine(
-        path=safe_path(trace.path),
-        version=trace.version,
-        what=trace.what,
-        column=trace.column or None,
-        value=trace.value,
-        count=trace.count,
-        gone_from=_time(trace.gone_from),
+    return TraceLine.of(
+        trace, path=safe_path(trace.path), column=trace.column or None, gone_from=_time(trace.gone_from)
     )
 
 
 def _step(step: ErasureStep) -> RemainingStep:
-    return RemainingStep(
-        intent=step.intent,
-        command=step.command,
-        not_before=_time(step.not_before),
-        why=step.why,
-        feed_rows=step.feed_rows,
-    )
+    return RemainingStep.of(step, not_before=_time(step.not_before))

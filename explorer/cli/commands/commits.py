@@ -239,13 +239,10 @@ def _signed(added: int | None, removed: int | None, masked: int | None) -> str:
 
 def _document(table: explorer.Table, difference: explorer.SnapshotDiff) -> DiffDocument:
     protocol = difference.protocol
-    return DiffDocument(
+    return DiffDocument.of(
+        difference,
         table=table.location,
-        from_version=difference.from_version,
-        to_version=difference.to_version,
         files=tuple(_file(row) for row in difference.files.to_pylist(maps_as_pydicts="strict")),
-        totals=difference.totals,
-        schema=difference.schema,
         protocol=None
         if protocol is None
         else DiffProtocol(
@@ -254,21 +251,16 @@ def _document(table: explorer.Table, difference: explorer.SnapshotDiff) -> DiffD
             features_added=protocol.features_added,
             features_removed=protocol.features_removed,
         ),
-        properties=difference.properties,
-        attributes=difference.attributes,
     )
 
 
 def _file(row: dict[str, Any]) -> DiffFile:
-    return DiffFile(
-        change=row["change"],
+    return DiffFile.of(
+        row,
         path=row["raw_path"],
         partition_values=row["partition_values"] or {},
-        size=row["size"],
-        num_records=row["num_records"],
         deletion_vector_cardinality_before=row["dv_cardinality_before"],
         deletion_vector_cardinality_after=row["dv_cardinality_after"],
-        data_change=row["data_change"],
     )
 
 

@@ -26,6 +26,7 @@ from explorer.system import my_clients
 __all__ = ["CompatibilityLine", "compatibility"]
 
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
+_ABOUT_MINE = ("mine", "seen", "version", "role", "owner", "note")
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]
 
 AfterOption = Annotated[
@@ -117,20 +118,8 @@ def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
 
 
 def _line(row: MatrixRow, *, with_mine: bool) -> CompatibilityLine:
-    line = CompatibilityLine(
-        client=row.client,
-        version_from=row.version_from,
-        read=row.read,
-        write=row.write,
-        because=row.because,
-        source=row.source,
-        as_of=row.as_of or None,
-    )
-    if not with_mine:
-        return line
-    return msgspec.structs.replace(
-        line, mine=row.mine, seen=row.seen, version=row.version, role=row.role, owner=row.owner, note=row.note
-    )
+    omitted = {} if with_mine else dict.fromkeys(_ABOUT_MINE, msgspec.UNSET)
+    return CompatibilityLine.of(row, as_of=row.as_of or None, **omitted)
 
 
 def _row(each: MatrixRow) -> tuple[str, ...]:

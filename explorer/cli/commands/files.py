@@ -177,18 +177,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
         rows = snapshot.deletion_vectors()
     if json:
         for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
-            emit(
-                MaskedFileLine(
-                    path=row["raw_path"],
-                    storage_type=row["storage_type"],
-                    unique_id=row["unique_id"],
-                    file=row["file"],
-                    offset=row["offset"],
-                    size_in_bytes=row["size_in_bytes"],
-                    cardinality=row["cardinality"],
-                    num_records=row["num_records"],
-                )
-            )
+            emit(MaskedFileLine.of(row, path=row["raw_path"]))
         return
     listing(
         ["path", "masked", "of rows", "size", "vector"],
@@ -350,16 +339,7 @@ def _statistics(snapshot: explorer.Snapshot, names: list[str] | None, limit: int
     for column, table in snapshot.column_ranges_of(names):
         rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
         for path, row in zip(paths, rows, strict=limit is None):
-            yield StatisticsLine(
-                path=path.as_py(),
-                column=column.name,
-                type=type_name(column.type),
-                min=row["min"],
-                max=row["max"],
-                null_count=row["null_count"],
-                num_records=row["num_records"],
-                tight=row["tight"],
-            )
+            yield StatisticsLine.of(row, path=path.as_py(), column=column.name, type=type_name(column.type))
 
 
 def _file(row: dict[str, Any]) -> FileLine:
@@ -371,13 +351,8 @@ def _file(row: dict[str, Any]) -> FileLine:
             cardinality=row["dv_cardinality"],
             size_in_bytes=row["dv_size_in_bytes"],
         )
-    return FileLine(
-        path=row["raw_path"],
-        partition_values=row["partition_values"] or {},
-        size=row["size"],
-        modification_time=row["modification_time"],
-        num_records=row["num_records"],
-        deletion_vector=vector,
+    return FileLine.of(
+        row, path=row["raw_path"], partition_values=row["partition_values"] or {}, deletion_vector=vector
     )
 
 

@@ -52,21 +52,8 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
         store = open_store(table)
         report = verify(store)
     if json:
-        problems = tuple(
-            ProblemLine(
-                kind=each.kind, version=each.version, file=each.file, detail=each.detail, next_step=each.next_step
-            )
-            for each in report.problems
-        )
-        emit(
-            VerifyDocument(
-                table=store.root,
-                first_version=report.first_version,
-                last_version=report.last_version,
-                problems=problems,
-                chain_head=report.chain_head,
-            )
-        )
+        problems = tuple(ProblemLine.of(each) for each in report.problems)
+        emit(VerifyDocument.of(report, table=store.root, problems=problems))
     else:
         rows = (
             (each.kind, "" if each.version is None else each.version, each.file, each.detail, each.next_step)

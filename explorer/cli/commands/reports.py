@@ -35,17 +35,9 @@ if TYPE_CHECKING:
     from explorer.report.since import EarlierReport
 
 __all__ = [
-    "CaseOption",
-    "DetailsFlag",
-    "HtmlOption",
-    "ReportOptions",
-    "SignOption",
-    "SinceOption",
-    "UserOption",
-    "is_severe",
-    "print_findings",
-    "report",
-]
+    "CaseOption", "DetailsFlag", "HtmlOption", "ReportOptions", "SignOption", "SinceOption", "UserOption",
+    "is_severe", "print_findings", "report",
+]  # fmt: skip
 
 _FINDINGS: Final = 1
 _REPORT: Final = "Report"

@@ -149,19 +149,15 @@ def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> SnapshotTota
 
 
 def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: SnapshotTotals) -> SnapshotDocument:
-    return SnapshotDocument(
+    return SnapshotDocument.of(
+        snapshot,
         table=table.location,
-        version=snapshot.version,
-        timestamp=snapshot.timestamp,
         protocol=snapshot.protocol.to_wire(),
         metadata=snapshot.metadata.to_wire(),
         num_files=totals.num_files,
         size_in_bytes=totals.size_in_bytes,
         num_records=totals.num_records,
         num_deleted_records=totals.num_deleted_records,
-        transactions=snapshot.transactions,
-        domain_metadata=snapshot.domain_metadata,
-        unread_columns=snapshot.unread_columns,
     )
 
 
@@ -197,13 +193,11 @@ def _print_snapshot(snapshot: explorer.Snapshot, totals: SnapshotTotals, documen
 
 def _lineage_line(line: ColumnLine, lineage: Lineage) -> LineageLine:
     names = {span.name for span in line.spans}
-    return LineageLine(
-        field_id=line.field_id,
+    return LineageLine.of(
+        line,
         physical_name=_physical(line)[-1],
         physical_path=_physical(line),
         column=format_column(line.path),
-        spans=line.spans,
-        dropped_at=line.dropped_at,
         hazards=tuple(hazard for hazard in lineage.hazards if hazard.name in names),
     )
 

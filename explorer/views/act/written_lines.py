@@ -16,17 +16,9 @@ from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metad
 from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
-    "ADDED",
-    "SAME",
-    "PlannedFile",
-    "WrittenLine",
-    "doing",
-    "done_facts",
-    "done_title",
-    "file_lines",
-    "planned_files",
-    "written_lines",
-]
+    "ADDED", "SAME", "PlannedFile", "WrittenLine", "doing", "done_facts", "done_title", "file_lines",
+    "planned_files", "written_lines",
+]  # fmt: skip
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"

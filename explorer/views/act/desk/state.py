@@ -48,35 +48,11 @@ from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 
 __all__ = [
-    "TRANSITIONS",
-    "Accepted",
-    "ApprovalRefused",
-    "Approved",
-    "ChangeRequested",
-    "CheckEnded",
-    "CheckProgressed",
-    "CheckStarted",
-    "CheckingRows",
-    "CommitBegun",
-    "CommitBrokeOff",
-    "CommitEnded",
-    "CommitMoved",
-    "Committing",
-    "Ended",
-    "Event",
-    "Forgotten",
-    "Idle",
-    "PlanMade",
-    "PlanMoved",
-    "PlanRefused",
-    "Planning",
-    "Ready",
-    "Shown",
-    "State",
-    "TriedAgain",
-    "Unplannable",
-    "after",
-]
+    "TRANSITIONS", "Accepted", "ApprovalRefused", "Approved", "ChangeRequested", "CheckEnded", "CheckProgressed",
+    "CheckStarted", "CheckingRows", "CommitBegun", "CommitBrokeOff", "CommitEnded", "CommitMoved", "Committing",
+    "Ended", "Event", "Forgotten", "Idle", "PlanMade", "PlanMoved", "PlanRefused", "Planning", "Ready", "Shown",
+    "State", "TriedAgain", "Unplannable", "after",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

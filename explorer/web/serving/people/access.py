@@ -19,15 +19,9 @@ from explorer.page.host import Identity, KnownBy
 from explorer.web.serving.people.password_file import PasswordFile
 
 __all__ = [
-    "Access",
-    "AccessToken",
-    "KnownBrowsers",
-    "LoginAccess",
-    "LoginSessions",
-    "OpenAccess",
-    "Rights",
+    "Access", "AccessToken", "KnownBrowsers", "LoginAccess", "LoginSessions", "OpenAccess", "Rights",
     "TokenAccess",
-]
+]  # fmt: skip
 
 _MOST: Final = 10_000
 _MOST_OF_ONE: Final = 100
