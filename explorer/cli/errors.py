@@ -5,7 +5,7 @@
 2    bad request: wrong usage, no such version, column or output folder
 3    the table is broken or missing, its store failed, or the output cannot be written
 4    the table needs a feature that is not supported
-5    a change was not made: a guard failed, another commit conflicts with it, or its outcome is unknown
+5    the change was not committed: a guard failed or another commit conflicts; or the outcome is unknown
 6    an engine is missing: Java, Spark, or the package that serves pages
 130  cancelled
 """

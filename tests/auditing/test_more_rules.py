@@ -15,7 +15,7 @@ from explorer.auditing import Audit, AuditInputs, Finding, Subject, audit
 from explorer.auditing.rules.integrity import FAULTS, OTHER_RULES
 from explorer.core.errors import CorruptTable
 from explorer.core.log.log_path import commit_name
-from explorer.core.log.verify.integrity import Problem
+from explorer.core.log.verify.integrity import LogProblem
 from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.transaction.intents.records import DropFeature, SetNotNull, SyncIdentity
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
@@ -102,7 +102,7 @@ def test_what_replay_contradicts_is_found_only_if_somebody_asks() -> None:
 
 
 def test_each_kind_of_fault_that_verifying_finds_has_words_or_a_rule_of_its_own() -> None:
-    kinds = set(re.findall(r"``([a-z-]+)``", Problem.__doc__ or ""))
+    kinds = set(re.findall(r"``([a-z-]+)``", LogProblem.__doc__ or ""))
     assert kinds
     assert kinds == FAULTS.keys() | OTHER_RULES
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.core.log.verify.integrity import IntegrityReport, Problem
+from explorer.core.log.verify.integrity import IntegrityReport, LogProblem
 from explorer.core.transaction.row_engine import CheckReport
 from explorer.views.cards import card_of
 from tests.support.comparison.audited_tables import DAY, NOW, ago
@@ -44,8 +44,8 @@ def test_a_log_whose_writer_left_out_the_protocol_cannot_be_read() -> None:
 
 
 def test_of_many_problems_those_that_keep_versions_from_being_read_come_first() -> None:
-    harmless = [Problem("stale-hint", None, "a", "b")] * 10
-    report = IntegrityReport((*harmless, Problem("gap", 7, "c", "d")), 8, 9, "abc")
+    harmless = [LogProblem("stale-hint", None, "a", "b")] * 10
+    report = IntegrityReport((*harmless, LogProblem("gap", 7, "c", "d")), 8, 9, "abc")
     card = card_of(report)
     assert card.title == "11 problems of the log; 1 keeps versions from being read"
     assert card.rows is not None

@@ -158,7 +158,7 @@ def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_commit
     assert (type(desk.state), explorer.open_table(orders.location).latest_version()) == (Ready, 1)
     lead = table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]
     assert "Cancelled: nothing was committed." in lead
-    assert "Plan again on v1" in lead
+    assert "Update plan to v1" in lead
     desk.cancel_commit()
     desk.forget()
     assert "nothing was committed" not in table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]

@@ -16,7 +16,7 @@ from explorer.core.log.log_path import (
 from explorer.core.log.log_segment import list_log
 from explorer.core.log.replay import checkpoint_reader, read_commits, replay_files, replay_state
 from explorer.core.log.table_state import TableState
-from explorer.core.log.verify.integrity import Problem, verify
+from explorer.core.log.verify.integrity import LogProblem, verify
 from explorer.core.log.version_checksum import MaskHistogram, SizeHistogram, VersionChecksum
 from explorer.core.log.writing.checksum import SIZE_BINS, next_checksum, version_checksum
 from explorer.core.protocol.actions import DomainMetadata, Protocol, SetTransaction
@@ -174,10 +174,10 @@ def test_a_problem_of_a_checksum_names_its_file() -> None:
     store = log_of(HELD)
     store.put(checksum_name(0), b"{}")
     reason = "Object missing required field `tableSizeBytes`"
-    assert verify(store).problems == (Problem("unreadable-checksum", 0, checksum_name(0), reason),)
+    assert verify(store).problems == (LogProblem("unreadable-checksum", 0, checksum_name(0), reason),)
     store.put(checksum_name(0), json.dumps(RIGHT | {"numMetadata": 2}).encode())
     detail = "numMetadata is 2, replay gives 1"
-    assert verify(store).problems == (Problem("checksum-differs", 0, checksum_name(0), detail),)
+    assert verify(store).problems == (LogProblem("checksum-differs", 0, checksum_name(0), detail),)
 
 
 # --- from the checksum before -----------------------------------------------------------------------------------------

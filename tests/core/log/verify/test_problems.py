@@ -21,7 +21,7 @@ from explorer.core.log.log_path import (
 from explorer.core.log.table_state import LiveFile
 from explorer.core.log.verify.hash_chain import START as BEFORE
 from explorer.core.log.verify.hash_chain import link
-from explorer.core.log.verify.integrity import BREAKING, IntegrityReport, Problem, verify
+from explorer.core.log.verify.integrity import BREAKING, IntegrityReport, LogProblem, verify
 from explorer.core.log.verify.running_state import RunningState
 from explorer.core.protocol.actions import Action, DomainMetadata, Metadata, SetTransaction
 from tests.support.logs.checkpoint_shapes import write_checkpoint
@@ -75,7 +75,7 @@ def test_an_empty_folder_is_said_to_have_no_log() -> None:
     ("kind", "breaking"), [*((kind, True) for kind in sorted(BREAKING)), ("stale-hint", False), ("orphan-file", False)]
 )
 def test_some_kinds_keep_versions_from_being_read(kind: str, breaking: bool) -> None:
-    assert Problem(kind, None, "x", "y").breaking is breaking
+    assert LogProblem(kind, None, "x", "y").breaking is breaking
     assert len(BREAKING) == 12
 
 
@@ -109,7 +109,7 @@ def test_a_report_says_what_can_be_rebuilt_and_the_chain_since_the_last_gap() ->
     content = lines([add("b")])
     found = verified({0: START, 3: [add("b")]}, checkpoints={2: START})
     head = link(BEFORE, 3, content.split(b"\n")).hex()
-    gap = Problem("gap", 1, commit_name(1), "the 2 commits up to version 2 are missing")
+    gap = LogProblem("gap", 1, commit_name(1), "the 2 commits up to version 2 are missing")
     assert found == IntegrityReport((gap,), 2, 3, head)
 
 
@@ -285,7 +285,7 @@ def test_parts_that_are_missing_are_counted() -> None:
     write(store, {0: START})
     parts = write_checkpoint(store, 0, START, "multi-part")
     store.delete(parts[1])
-    assert verify(store).problems == (Problem("incomplete-checkpoint", 0, parts[0], "2 of 3 parts exist"),)
+    assert verify(store).problems == (LogProblem("incomplete-checkpoint", 0, parts[0], "2 of 3 parts exist"),)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_parts_that_are_missing_are_counted() -> None:
 )
 def test_a_hint_that_does_not_help_is_told(hint: Any, kind: str, version: int | None, detail: str) -> None:
     found = verified({0: START, 1: ()}, {LAST_CHECKPOINT: json.dumps(hint).encode()}, {0: START, 1: START})
-    assert found.problems[:1] == (Problem(kind, version, LAST_CHECKPOINT, detail),)
+    assert found.problems[:1] == (LogProblem(kind, version, LAST_CHECKPOINT, detail),)
     assert [each.kind for each in found.problems[1:]] == ["lost-version"] * (version == 7)
 
 
@@ -340,14 +340,14 @@ RANGE = "the commits of the range leave"
 def test_a_compaction_that_says_another_thing_is_told_in_full(first: int, held: Any, details: list[str]) -> None:
     key = compaction_name(first, 2)
     found = verified(COMMITS, {key: lines(held)}).problems
-    assert found == tuple(Problem("compaction-differs", first, key, detail) for detail in details)
+    assert found == tuple(LogProblem("compaction-differs", first, key, detail) for detail in details)
 
 
 def test_a_compaction_is_told_itself_and_its_commits_where_they_stand() -> None:
     key, stray = compaction_name(0, 2), compaction_name(1, 3)
     detail = "it reaches to version 3; the newest commit or checkpoint is 2"
     found = verified(COMMITS, {stray: b""}).problems
-    assert found[0] == Problem("stray-compaction", 1, stray, detail)
+    assert found[0] == LogProblem("stray-compaction", 1, stray, detail)
     assert [(each.kind, each.version) for each in found[1:]] == [("lost-version", 3)]
     [found] = verified(COMMITS, {key: b"{"}).problems
     assert (found.kind, found.version, found.file) == ("compaction-differs", 0, key)
