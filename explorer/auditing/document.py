@@ -130,12 +130,12 @@ def audit_document(audit: Audit, table: str) -> AuditDocument:
 
 
 def canonical(value: object) -> bytes:
-    """The one form of a document, or a part of one, as JSON."""
+    """Return the one form of a document, or a part of one, as JSON."""
     return msgspec.json.encode(value, order="sorted")
 
 
 def digest_of(document: JsonRecord | JsonObject) -> str:
-    """The digest of a document: SHA-256 of the rest, as JSON with sorted keys and no spaces."""
+    """Return the digest of a document: SHA-256 of the rest, as JSON with sorted keys and no spaces."""
     members: JsonObject = msgspec.to_builtins(document)
     stated = {name: value for name, value in members.items() if name != "digest"}
     return hashlib.sha256(canonical(stated)).hexdigest()

@@ -239,12 +239,12 @@ class Subject:
         )
 
     def column_ranges(self, column: str) -> pa.Table:
-        """As `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
+        """Return `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
         ((_, ranges),) = self.column_ranges_of([column])
         return ranges
 
     def column_ranges_of(self, columns: Sequence[str]) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
-        """As `Snapshot.column_ranges_of`, likewise."""
+        """Yield `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems
         return self.snapshot.column_ranges_of(columns)
 
@@ -329,7 +329,7 @@ def newest_verdicts(
     maps_partitions: bool,
     demands: frozenset[str],
 ) -> tuple[ClientVerdict, ...]:
-    """Tables that demand the same have the same clients, so many tables are judged once."""
+    """Return the clients of tables with the same demands, judged once."""
     demanded = Requirements(
         Protocol(
             min_reader_version=versions[0],

@@ -110,7 +110,7 @@ def _options(
 
 @functools.cache
 def command_group() -> TyperGroup:
-    """All commands; they are made once in a process, as Typer takes longer for them than most of them run."""
+    """Return all commands; they are made once in a process, as Typer takes longer for them than most of them run."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup), "an application of several commands is a group"
     for command in (group, *group.commands.values()):
@@ -178,7 +178,7 @@ def _forget_output() -> None:
 
 
 def typed_output(given: TextIO | None) -> TextIO:
-    """The same output, with typed failures; as it is if it is no file of the system.
+    """Return the same output with typed failures; an output that is not a file of the system stays as it is.
 
     None, which Python has where standard output is closed, is an output that fails when it is written to.
     """

@@ -58,7 +58,7 @@ def exit_code(error: Exception) -> int:
 
 
 def facts_of(error: Exception) -> dict[str, Any]:
-    """The error as a JSON object: ``error`` (the class), ``message`` and its facts."""
+    """Return the error as a JSON object: ``error`` (the class), ``message`` and its facts."""
     if isinstance(error, ExplorerError):
         return error.facts()
     if isinstance(error, typer.TyperException):

@@ -258,7 +258,7 @@ def _table(given: Sequence[str], variables: Mapping[str, explorer.Table]) -> exp
 
 
 def _folders(begun: str) -> Iterator[str]:
-    """Folders whose path begins so: tables as they are, others with a slash, for what is in them."""
+    """Yield folders whose path begins so: tables as they are, others with a slash."""
     typed, _, name = begun.rpartition("/")
     parent = Path(os.path.expanduser(typed or ("/" if begun.startswith("/") else ".")))
     try:

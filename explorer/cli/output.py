@@ -97,7 +97,7 @@ def emit(document: msgspec.Struct) -> None:
 
 
 def _shared(value: Any, key: str = "") -> Any:
-    """A document as it may leave this program: its addresses without credentials, its other values as they are."""
+    """Return a document without the credentials in its addresses; its other values stay as they are."""
     match value:
         case str():
             return without_credentials(value) if key in _ADDRESSES else value
@@ -141,7 +141,7 @@ def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def console() -> Console:
-    """The console for people; wide if the output is not a terminal, so that pipes get whole lines."""
+    """Return the console for people; wide if the output is not a terminal, so that pipes get whole lines."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -255,7 +255,7 @@ def patience(text: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def counting(text: str) -> Iterator[Callable[[], None]]:
-    """The same with a count: what is yielded is called once for each thing that is done."""
+    """Show the same with a count: call the yielded function once for each thing that is done."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
@@ -288,7 +288,7 @@ def later(display: Display) -> Iterator[None]:
 
 
 def _least_width(grid: Table, out: Console) -> int:
-    """How wide a screen has to be for columns that can be read: no piece of a broken word is shorter than allowed."""
+    """Return the narrowest screen on which the columns can be read: no piece of a broken word is too short."""
     from rich.measure import Measurement
 
     def least(column: Column) -> int:

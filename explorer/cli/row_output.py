@@ -44,7 +44,7 @@ def waiting(job: Job[Any]) -> Any:
 
 @contextlib.contextmanager
 def followed(job: Job[Any]) -> Iterator[None]:
-    """A progress bar on a terminal's stderr for what takes more than a second."""
+    """Show a progress bar on a terminal's stderr for work of more than a second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -119,7 +119,7 @@ def print_stream(stream: RowStream, limit: int | None) -> None:
 
 
 def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The first rows, and no batch more than it takes; None is no limit."""
+    """Yield the first rows, and no batch more than they need; None does not limit them."""
     left = limit
     while left is None or left > 0:
         batch = next(batches, None)

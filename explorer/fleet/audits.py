@@ -123,7 +123,7 @@ def audits(
 
 
 def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
+    """Return rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
 
     def rank(row: Mapping[str, Any]) -> tuple[object, ...]:
         return row["error"] is None, -row["errors"], -row["warnings"], -row["notes"], row["table"]
@@ -132,7 +132,7 @@ def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def row_of(audited: TableAudit) -> dict[str, Any]:
-    """The row of a table, with the columns of `SCHEMA`."""
+    """Return the row of a table, with the columns of `SCHEMA`."""
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": audited.location, "findings": []}
     counts = dict.fromkeys(SEVERITIES, 0)
     if audited.error is not None:

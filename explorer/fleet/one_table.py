@@ -61,12 +61,12 @@ def answer(
 
 
 def fault(location: str, what: str) -> ExplorerError:
-    """The error of a table that was not audited for a reason that is not its own."""
+    """Return the error of a table that was not audited because of a fault of the program."""
     return ExplorerError(f"{location} was not audited ({what}). This is a fault of the program.", table=location)
 
 
 def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:
-    """The error as it can travel: without its cause, and without the value of any secret option in its texts."""
+    """Return the error as it can travel: without its cause, and without secret options in its texts."""
     for name, value in vars(error).items():
         if isinstance(value, str):
             setattr(error, name, concealed(value, secrets))

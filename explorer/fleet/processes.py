@@ -26,7 +26,7 @@ _AHEAD: Final = 4
 
 
 def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
-    """Few tables are read here, many in processes that are started afresh: they share no lock and no thread."""
+    """Audit few tables here, many in processes that are started afresh: they share no lock and no thread."""
     few = list(islice(places, _FEW + 1))
     if processes <= 1 or len(few) <= _FEW:
         for place in chain(few, places):
@@ -36,7 +36,7 @@ def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int)
 
 
 def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
-    """Few places are in flight at a time, so that there may be any number of them."""
+    """Keep few places in flight at a time, so that any number of them is possible."""
     waiting: dict[Future[TableAudit], str] = {}
     with closing(_Readers(task)) as readers:
         pool = readers.pool(processes)
@@ -75,7 +75,7 @@ def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit]
 
 
 def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
-    """Places whose process ended: each in a process of its own, so that only the cause is lost."""
+    """Audit places whose process ended, each in a process of its own, so that only the cause is lost."""
     for place in places:
         pool = readers.pool(1)
         with _undisturbed():

@@ -69,7 +69,7 @@ class AuditRecord:
             raise self._failed(error) from error
 
     def document(self, location: str) -> AuditDocument:
-        """The audit of a table that is in the record."""
+        """Return the audit of a table that is in the record."""
         start, length = self._places[location]
         with self._path.open("rb") as file:
             file.seek(start)
@@ -116,7 +116,7 @@ class AuditRecord:
                 file.write(source.read(length))
 
     def _lines(self) -> Iterator[tuple[bytes, _Line]]:
-        """The whole lines."""
+        """Yield the complete lines."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
@@ -139,5 +139,5 @@ class AuditRecord:
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that ask for something, whichever of the others a version of this program writes too."""
+    """Return the options that are set."""
     return {name: value for name, value in options.items() if value}

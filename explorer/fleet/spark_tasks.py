@@ -69,7 +69,7 @@ def _read_answer(row: Mapping[str, Any]) -> TableAudit:
 
 
 def _error_of(facts: dict[str, Any]) -> ExplorerError:
-    """The error of facts: of its class, with those facts."""
+    """Return the error of facts: of its class, with those facts."""
     kinds: list[type[ExplorerError]] = [ExplorerError]
     for kind in kinds:
         kinds += kind.__subclasses__()
@@ -142,7 +142,7 @@ def survey_row(
     *,
     verify: bool = False,
 ) -> dict[str, Any]:
-    """One row of the survey; the arguments are those of `survey`."""
+    """Return one row of the survey; the arguments are those of `survey`."""
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"location": location, "problems": []}
     secrets = secrets_of(storage_options or {})
     try:

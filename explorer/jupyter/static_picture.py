@@ -56,7 +56,7 @@ def picture_text(view: TableView) -> str:
 
 
 def _card(view: TableView) -> Card:
-    """The chosen version in facts, above the latest commits."""
+    """Return the chosen version in facts, above the latest commits."""
     commit, diff = view.commit, view.facts.diff(view.other, view.version)
     made = "its commit is no longer in the log"
     if commit is not None:
@@ -73,5 +73,5 @@ def _card(view: TableView) -> Card:
 
 
 def _outline(bar: StillBar) -> str:
-    """A rectangle as a part of a path, a third as long as an element of its own."""
+    """Return A rectangle as a part of a path, a third as long as an element of its own."""
     return f"M{bar.x:.1f} {bar.y:.1f}h{bar.width:.1f}v{bar.height:.1f}h-{bar.width:.1f}z"

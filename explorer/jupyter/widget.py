@@ -125,7 +125,7 @@ class TableExplorer(anywidget.AnyWidget):
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and a picture of it for pages where no kernel lives."""
+        """Return the widget, and a picture of it for pages where no kernel lives."""
         result = super()._repr_mimebundle_(**kwargs)
         bundle, metadata = result if isinstance(result, tuple) else (result, {})
         html, text = self._pictured()
@@ -385,7 +385,7 @@ class TableExplorer(anywidget.AnyWidget):
         return Address(table=self.table.name).to(**versions, **self._beside_versions())
 
     def _beside_versions(self) -> dict[str, object]:
-        """The fields of an address that the other traits are."""
+        """Return the fields of an address that come from the other traits."""
         picked = "\n".join(self.selected_files) or None
         return {"tab": self.tab, "where": self.predicate or None, "picked": picked}
 

@@ -243,7 +243,7 @@ class Address:
 
 
 def _one_name(table: str) -> str:
-    """The name of a table without slashes that name no folder; one that begins with a slash is no name of a table."""
+    """Return a table's name without slashes that name no folder; one that begins with a slash is invalid."""
     return table if table.startswith("/") else "/".join(filter(None, table.split("/")))
 
 

@@ -44,13 +44,13 @@ class Stepwise(Generic[_ResultT]):
         self._end: Future[_ResultT] = Future()
 
     def waited(self) -> _ResultT:
-        """The result, or what the work raised; the thread that asks waits for it."""
+        """Return the result, or raise the error of the work; the calling thread waits for it."""
         while (step := self._next()) is not None:
             wait(step.futures, timeout=step.seconds, return_when=FIRST_COMPLETED)
         return self._end.result()
 
     async def awaited(self) -> _ResultT:
-        """The same; the loop goes on meanwhile."""
+        """Return the same; the loop goes on meanwhile."""
         while (step := self._next()) is not None:
             await _one_done(step)
         return self._end.result()

@@ -276,7 +276,7 @@ def _shared(view: TableView, address: Address) -> dict[str, object]:
 
 
 def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, str]:
-    """What surrounds the tab's content: the strip, the tabs, the commits, and why the history cannot be read."""
+    """Return the parts around the tab: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
         "tabs": render("tabs", tabs=TABS, case=work.of(CaseDesk), **_shared(view, address)),

@@ -46,7 +46,7 @@ class Screen:
         return self.height < _LOW
 
     def like(self, other: Screen) -> bool:
-        """Whether a page drawn for one fits the other."""
+        """Return whether a page drawn for one fits the other."""
         return abs(self.width - other.width) <= 4 and self.low == other.low
 
 

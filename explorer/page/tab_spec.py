@@ -89,7 +89,7 @@ class Ask(Protocol):
 
 
 def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
-    """What most tabs ask for before they are drawn."""
+    """Begin nothing, as most tabs."""
 
 
 def _hears_nothing(_window: Window) -> Mapping[str, Handler]:

@@ -133,7 +133,7 @@ class TableReading:
         self.stopped = True
 
     def newest(self) -> TableFacts | None:
-        """What is known of the newest versions without the older ones; None where that cannot be said.
+        """Return the facts of the newest versions without the older ones; None if they are unknown.
 
         The first call reads the commits since the newest checkpoint.
         """

@@ -102,7 +102,7 @@ class Message:
         return value if isinstance(value, int) and value > 0 else 0
 
     def is_set(self, name: str) -> bool:
-        """Whether a field exists and is not empty."""
+        """Return whether a field exists and is not empty."""
         return bool(self.fields.get(name))
 
 

@@ -87,7 +87,7 @@ class CaseDesk:
         return "" if blank else msgspec.json.encode(self.file).decode()
 
     def stop_reading(self) -> None:
-        """Nothing is read for a case."""
+        """Do nothing: a case reads nothing."""
 
     def load(self, text: str, name: str) -> None:
         """Take the case of a file in place of this one.

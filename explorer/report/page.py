@@ -75,7 +75,7 @@ def _content(report: AnyReport) -> tuple[str, dict[str, Any]]:
 
 
 def _places(report: ErasureStatement) -> list[tuple[str, int, int, str | None, bool]]:
-    """By state: its words, rows, files, when the last of them can be gone, and whether one stays."""
+    """Return by state: its words, rows, files, when the last of them can be deleted, and whether one stays."""
     places = []
     for state, words in _STATES.items():
         matching = [place for place in report.places if place.state == state]

@@ -74,7 +74,7 @@ def pinned(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> 
 
 
 def _commit_digest(subject: Subject, version: int) -> str:
-    """SHA-256 of the file of a commit, in lowercase hexadecimal."""
+    """Return SHA-256 of the file of a commit, in lowercase hexadecimal."""
     path = subject.listing.commits.get(version)
     if path is None:
         raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)

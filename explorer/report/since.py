@@ -98,7 +98,7 @@ def _is_same(earlier: EarlierReport, table: str, table_id: str | None) -> bool:
 
 
 def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFinding]:
-    """Findings by rule and subject; of several with the same, each by its place among them."""
+    """Return findings by rule and subject; several of the same, each by its place among them."""
     seen: Counter[tuple[str, str]] = Counter()
     by_key: dict[tuple[str, str, int], _AnyFinding] = {}
     for each in findings:

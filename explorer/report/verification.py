@@ -163,7 +163,7 @@ def _text(data: bytes, again: bytes, program: str) -> list[Difference]:
 
 
 def _around(one: str, two: str) -> tuple[str, str]:
-    """Both lines around the first place at which they differ."""
+    """Return both lines around the first place at which they differ."""
     place = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     start = max(place - _AROUND, 0)
     return one[start : place + _AROUND], two[start : place + _AROUND]
@@ -172,7 +172,7 @@ def _around(one: str, two: str) -> tuple[str, str]:
 def _signature(
     data: bytes, signature: bytes | None, trusted: Sequence[TrustedKey] | None, named: set[str]
 ) -> tuple[str | None, bool | None, list[Difference]]:
-    """Who signed, whether the key is trusted, and what is wrong with the signature."""
+    """Return the signer, whether the key is trusted, and the faults of the signature."""
     if signature is None:
         if named:
             keys = ", ".join(sorted(named))

@@ -74,7 +74,7 @@ class FirstPages(Handler):
             application.add(self)
 
     def take(self, document: Document | None) -> Session:
-        """The session of a document; one that was not prepared makes its page while the server waits."""
+        """Return the session of a document; one that was not prepared makes its page while the server waits."""
         prepared = None if document is None else self._prepared.pop(document, None)
         return self._begin() if prepared is None else prepared
 
@@ -190,7 +190,7 @@ def _log_fault(error: Exception) -> None:
 
 
 def _nonce() -> str:
-    """The nonce of the request for the page that is made."""
+    """Return the nonce of the request for the page that is made."""
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
     request = context.request if isinstance(context, BokehSessionContext) else None
     return "" if request is None else nonce_of(request)
@@ -204,7 +204,7 @@ def _query() -> str:
 
 
 def _request() -> Any:
-    """The request of the current document; None outside of a server."""
+    """Return the request of the current document; None outside of a server."""
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
     return context.request if isinstance(context, BokehSessionContext) else None
 
@@ -214,7 +214,7 @@ def _theme() -> str:
 
 
 def _screen() -> Screen | None:
-    """The window's size as the page before said it."""
+    """Return the size of the window in the cookie of the page before."""
     width, _, height = pn.state.cookies.get("explorer-screen", "").partition("x")
     if not (width.isdecimal() and height.isdecimal() and len(width + height) < 9):
         return None

@@ -229,7 +229,7 @@ class Catalog(FollowedTables):
         return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
 
     def _sharing(self, table: explorer.Table) -> explorer.Table:
-        """The table, with what any window has learned of its missing files."""
+        """Return the table with the missing files that any window has learned of."""
         with self._lock:
             table.known_missing = self._missing.setdefault(table.location, table.known_missing)
         return table
@@ -270,7 +270,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
-    """What came, went and was updated in the last days, the same days for every table."""
+    """Return the rows added, removed and updated in the last days, the same days for every table."""
     commits, amounts = facts.commits, facts.commits.amounts
     width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
     places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width

@@ -160,7 +160,7 @@ def _is_of_equality(before: Token, token: Token, after: Token) -> bool:
 
 @lru_cache
 def _escaped(text: str) -> frozenset[str]:
-    """How a text is spelled inside other texts of the log: in JSON, and between quotes of SQL."""
+    """Return the spellings of a text inside other texts of the log: in JSON, and between quotes of SQL."""
     in_json = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     in_sql = (text.replace("'", "''"), text.replace("'", "\\'"), text.replace('"', '""'))
     return frozenset((*in_json, *in_sql)) - {text}

@@ -120,7 +120,7 @@ class _Plan:
         return SearchPlan(groups, self._names(), tuple(self._unanswered), tuple(self._strangers))
 
     def _names(self) -> frozenset[str]:
-        """Of files that are gone too: their bounds are still in the log."""
+        """Return the names of the columns, also in deleted files: their bounds are still in the log."""
         known = (each for each in logged_columns(self._log) if each.column[0] in self._words.columns)
         return frozenset(name.lower() for each in known for name in (each.column[0], each.stored[0]))
 
@@ -141,7 +141,7 @@ class _Plan:
             self._name_strangers(start, after - 1)
 
     def _reading(self, then: Snapshot, files: pa.Table) -> _Reading | None:
-        """How files last live at a version are read; None where a column that is needed does not compare."""
+        """Return how files last live at a version are read; None if a needed column does not compare."""
         compared = compare_columns(self._history, then, self._newest)
         lost = {column.column: column.reason for column in compared.left_out if column.version == self._newest.version}
         side = {field.name: field for field in compared.before.schema.fields}
@@ -274,7 +274,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 def _named_columns(newest: Snapshot, texts: Iterable[str]) -> _Words:
-    """At least the columns that the predicates name; one of them where they name none, so that rows can be counted."""
+    """Return at least the columns that the predicates name; one of them if they name none, to count rows."""
     tokens = [token for text in texts for token in tokens_of(text)]
     words = frozenset(token.value.lower() for token in tokens if token.kind in ("name", "word"))
     every = any(token.kind == "mark" and token.text == "*" for token in tokens)

@@ -217,7 +217,7 @@ class _Stored:
         return False
 
     def _tombstones(self, keys: set[str]) -> dict[str, tuple[int, dict[str, str | None] | None]]:
-        """Of files that only tombstones name: when they were removed (ms), and their partition values if it says so."""
+        """Return when files that only tombstones name were removed (ms), and their partition values if known."""
         carried = self._log.on_segment(self._history.latest, lambda segment: carry_actions(self._log.store, segment))
         known: dict[str, tuple[int, dict[str, str | None] | None]] = {}
         for chunk in carried.removes(1 << 14):
@@ -228,7 +228,7 @@ class _Stored:
         return known
 
     def _date(self, key: str, expires: int) -> tuple[int | None, str]:
-        """From when VACUUM deletes a file that nothing needs from a time on, ms; or None and why it never does."""
+        """Return from when VACUUM deletes a file that is unneeded from a time on (ms); or None and the reason."""
         if is_absolute_location(key) or key.startswith(".."):
             return None, _OUTSIDE
         if expires == FOREVER or is_hidden(key, self._terms.partition_columns):

@@ -137,7 +137,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
         return any(folded(part.stored) == folded(path) for part in self.parts)
 
     def folder(self, name: str) -> Path | None:
-        """Under which path the log has the values that a folder ``name=value`` has; None if it is not asked about."""
+        """Return the stored path of the values of a folder ``name=value``; None for a column without a condition."""
         for part in self.parts:
             if len(part.stored) == 1 and name.casefold() in {part.stored[0].casefold(), part.column[0].casefold()}:
                 return part.stored

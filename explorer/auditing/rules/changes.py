@@ -65,7 +65,7 @@ def _gaps(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _short(subject: Subject) -> tuple[Finding, ...]:
-    """Recorded changes that the log still promises, and whose files a vacuum took or may take now."""
+    """Report recorded changes that the log still promises, and whose files a vacuum deleted or may delete now."""
     if not subject.commits.flags("change_feed").any():
         return ()
     feed = horizon(subject.history, subject.risks, moment(subject.now)).feed

@@ -94,7 +94,7 @@ def _pairs(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[st
 
 
 def _own_pairs(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Pairs among the fields of one struct, not of those inside it."""
+    """Yield pairs among the fields of one struct, not of those inside it."""
     seen: dict[str, str] = {}
     for field in struct.fields:
         first = seen.setdefault(field.name.lower(), field.name)

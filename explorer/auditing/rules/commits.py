@@ -139,7 +139,7 @@ def _clock(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _silence(subject: Subject) -> tuple[Finding, ...]:
-    """Loaders that came regularly and have not come for three times as long as they ever took."""
+    """Report regular writers that have been silent for three times as long as ever before."""
     times = subject.times
     keys = list(zip(subject.commits.values("user_name"), subject.commits.values("operation"), strict=True))
     silences = []
@@ -171,7 +171,7 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _silent_for(times: Int64s, now: int) -> tuple[int, int] | None:
-    """For how long a regular series has been silent, and its usual gap, in ms; None if it is not, or not regular."""
+    """Return how long a regular series has been silent, and its usual gap, in ms; None for others."""
     if len(times) < _REGULAR:
         return None
     gaps = np.diff(times)[-_KNOWN:]

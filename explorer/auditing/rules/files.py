@@ -54,7 +54,7 @@ def contradictory_statistics(subject: Subject) -> Iterator[ContradictoryStatisti
 
 
 def _is_out_of_order(ranges: pa.Table, column: StatisticsColumn) -> Mask:
-    """Whether the minimum of each file is certainly above its maximum; false where one of them is not known."""
+    """Return whether the minimum of each file is certainly above its maximum; false if one is unknown."""
     low, high = only_array(ranges, "min"), only_array(ranges, "max")
     match column.type.name:
         case "binary" | "variant" | "void":
@@ -70,7 +70,7 @@ def _is_out_of_order(ranges: pa.Table, column: StatisticsColumn) -> Mask:
 
 
 def _has_odd_nulls(ranges: pa.Table) -> Mask:
-    """Whether more values of each file are null than it has rows, or fewer than none."""
+    """Return whether more values of each file are null than it has rows, or fewer than none."""
     (nulls, has_nulls), (rows, has_rows) = (numbers(only_array(ranges, name)) for name in ("null_count", "num_records"))
     return has_nulls & ((nulls < 0) | (has_rows & (nulls > rows)))
 

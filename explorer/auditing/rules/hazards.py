@@ -110,7 +110,7 @@ def _restored(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _reach(subject: Subject, version: int) -> tuple[int, int, int] | None:
-    """Of a RESTORE that names a version: how long before it the state that it brought back was replaced, in ms."""
+    """Return the versions of a RESTORE, and how long before it its state had been replaced, in ms."""
     parameters = subject.commits.map(version, "parameters")
     text = str(parameters.get("version"))
     if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:

@@ -146,7 +146,7 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _empty_strings(subject: Subject, contested: ContestedFiles) -> Finding:
-    """Files with an empty string as a partition value, which only some readers take for NULL."""
+    """Report files with an empty string as a partition value, which only some readers take for NULL."""
     column = format_column((contested.column,))
     return Finding(
         rule="contested-files",

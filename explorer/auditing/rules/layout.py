@@ -31,7 +31,7 @@ _FILES: Final = 20
 
 
 def _explosion(subject: Subject) -> tuple[Finding, ...]:
-    """Many partitions with little in each: no compaction can join files of different partitions."""
+    """Report many partitions with little in each: no compaction can join files of different partitions."""
     sizes = _partition_sizes(subject)
     count = len(sizes)
     if count < _MANY or float(np.median(sizes)) >= _THIN:

@@ -160,7 +160,7 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _overdue(subject: Subject) -> tuple[Finding, ...]:
-    """Many intervals without a checkpoint, in a table whose writers do not usually wait so long."""
+    """Report many intervals without a checkpoint, in a table whose writers usually do not wait so long."""
     listing = subject.listing
     made = [checkpoint.version for checkpoint in listing.checkpoints]
     newest = made[-1] if made else -1

@@ -84,7 +84,7 @@ def _unreachable(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _outside_paths(subject: Subject) -> Iterator[tuple[str, str | DeletionVectorId]]:
-    """The live files whose path leaves the table, and the files of their deletion vectors: what each is called."""
+    """Yield the live files whose path leaves the table, and the files of their deletion vectors, with names."""
     life, live = subject.history.lifetimes, subject.live
     paths = life.take(live, ["path"]).column(0)
     for path in paths.filter(pc.match_substring_regex(paths, _LEAVING)).to_pylist():

@@ -153,7 +153,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _vacuumed_from(subject: Subject) -> Int64s:
-    """From when VACUUM may take the data of each version, whether or not a cleanup of the log may take it before."""
+    """Return from when VACUUM may delete the data of each version, whether or not log cleanup may do so before."""
     since, states = subject.risks.data.since, subject.states
     early = np.full(len(states.codes) - len(since), FOREVER)
     return np.concatenate([early, np.where(since == subject.risks.terms.files, UNTIMED, since)])
@@ -194,7 +194,7 @@ def _longer(subject: Subject, versions: Int64s) -> Remedy:
 
 
 def _removed(subject: Subject, versions: Int64s) -> str:
-    """Since when files that versions need are expired."""
+    """Return since when files that versions need are expired."""
     period = subject.risks.terms.files
     untimed = _vacuumed_from(subject)[versions - subject.states.first] == UNTIMED
     ago = f"removed more than {duration(period)} ago" if period > 0 else "removed"

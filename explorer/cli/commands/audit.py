@@ -185,7 +185,7 @@ def _one(tables: list[str], options: AuditOptions) -> TableAudit:
 
 
 def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
-    """The findings of one table, or many tables, the worst first."""
+    """Print the findings of one table, or many tables, the worst first."""
     if len(rows) > 1:
         headings = ["table", "errors", "warnings", "notes", "the worst"]
         shown = zip(*(ranked(rows).column(name).to_pylist() for name in SCHEMA.names), strict=True)

@@ -193,7 +193,7 @@ def diff(
 
 
 def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]:
-    """A commit as a line; without its files and rows where the latter are None."""
+    """Return a commit as a line; without its files and rows where the latter are None."""
     changes = "num_files_added", "num_files_removed", "num_files_remasked"
     of_files = () if rows_changed is None else (_signed(*(row[name] for name in changes)), rows_changed)
     return (
@@ -208,7 +208,7 @@ def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]
 
 
 def _doubts(rows: list[dict[str, Any]], total: int) -> str:
-    """Where the times of files are not those of the writers: the files were copied, or a clock was wrong."""
+    """Return where file times differ from the writers' times: the files were copied, or a clock was wrong."""
     newest = rows[0]
     return (
         f"The file times of {count(len(rows))} of {plural(total, 'commit')} are an hour or more from the writers' "
@@ -218,7 +218,7 @@ def _doubts(rows: list[dict[str, Any]], total: int) -> str:
 
 
 def _rows_changed(commits: pa.Table) -> Iterator[str]:
-    """Of each commit the rows added, removed and masked, and apart from these those updated, and those only moved."""
+    """Yield the rows that each commit added, removed and masked, then those updated, and those only moved."""
     rows = row_amounts(commits)
     for added, removed, masked, moved, updated in zip(
         rows.added, rows.removed, rows.masked, rows.rewritten, rows.updated, strict=True

@@ -65,7 +65,7 @@ _MOST_FILES = 200
 
 
 def read_intent(text: str) -> str:
-    """The JSON of an intent, from the argument, a file or standard input."""
+    """Return the JSON of an intent, from the argument, a file or standard input."""
     if text != "-" and not text.startswith("@"):
         return text
     try:
@@ -141,7 +141,7 @@ def commit(
 
 
 def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
-    """The table to change, or the place of one to make."""
+    """Return the table to change, or the place of one to make."""
     if not isinstance(intent, CreateTable):
         return explorer.open_table(location)
     from explorer.new_table import new_table
@@ -257,7 +257,7 @@ def _clients(groups: Sequence[LossGroup]) -> str:
 
 
 def _group(group: LossGroup) -> str:
-    """Losses of one kind: clients in use and newest releases by name, older releases counted."""
+    """Return losses of one kind: clients in use and newest releases by name, older releases counted."""
     named = ", ".join(f"{'your ' if loss.mine else ''}{loss.client} {loss.releases}" for loss in group.first)
     older = fmt.plural(len(group.older), "older release range") if group.older else ""
     return f"{group.title}: {' and '.join(filter(None, [named, older]))}."

@@ -205,7 +205,7 @@ def passwd(
 
 
 def _asked_password() -> str:
-    """The password of a person at the terminal, who types it twice, or of a program that writes it."""
+    """Return the password that a person types twice at the terminal, or that a program writes."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     password: str = typer.prompt("Password", hide_input=True, err=True)
@@ -274,7 +274,7 @@ def _require_web() -> None:
 
 
 def _usual_port(address: str) -> int:
-    """The usual port if it is free, else 0, which takes any."""
+    """Return the usual port if it is free, else 0, which takes any."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

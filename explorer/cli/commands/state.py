@@ -221,7 +221,7 @@ def _physical(line: ColumnLine) -> tuple[str, ...]:
 
 
 def _earlier(line: ColumnLine) -> Iterator[str]:
-    """What the column was called, or of which type it was, before."""
+    """Yield the earlier names and types of a column."""
     for before, after in zip(line.spans, line.spans[1:], strict=False):
         parts = [before.name] if before.name != after.name else []
         parts += [before.type] if before.type != after.type else []

@@ -103,7 +103,7 @@ def _filling(view: TableView, address: Address, sheet: DeskSheet, form: IntentFo
 
 
 def _logged(view: TableView, address: Address, sheet: DeskSheet) -> Values:
-    """The receipt of the shown version: as this window knows it, otherwise as the log holds it."""
+    """Return the receipt of the shown version: as this window knows it, otherwise as the log holds it."""
     logged = logged_receipt(view.facts, view.version)
     ended = sheet.ended(address.table, view.version)
     if ended is None:
@@ -201,7 +201,7 @@ def _back(address: Address) -> EarlierPlan | None:
 
 
 def _way_to(address: Address, way: GuardStep) -> str:
-    """The address of a guard's next step; the Edit tab leads back from it to the plan."""
+    """Return the address of a guard's next step; the Edit tab leads back from it to the plan."""
     if way.part:
         return f"#{way.part}"
     here = replace(address, version="", compared="", find="", sort="", page="1", column="", file="")
@@ -228,7 +228,7 @@ def _steps(address: Address, current: int, *, rows: bool = True, done: bool = Fa
 
 
 def _context(form: IntentForm, snapshot: Snapshot) -> Values:
-    """What is listed beside a form."""
+    """Return the parts of the table beside a form."""
     rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
     properties = snapshot.metadata.configuration if PROPERTIES in form.beside else {}
     return {

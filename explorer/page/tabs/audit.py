@@ -40,7 +40,7 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
 
 
 def _settings(view: TableView, address: Address) -> dict[str, Any]:
-    """Who changed what; a history that cannot be read affects this part alone."""
+    """Return who changed what; a history that cannot be read affects this part alone."""
     try:
         return {"people": settings_people(view.facts), **listed(settings_listing(view.facts), address)}
     except ExplorerError:
@@ -48,7 +48,7 @@ def _settings(view: TableView, address: Address) -> dict[str, Any]:
 
 
 def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | Problem | None]:
-    """The retention horizon; a history that cannot be read affects this part alone."""
+    """Return the retention horizon; a history that cannot be read affects this part alone."""
     try:
         return {"curve": retention_curve(view.facts, address.kept_days), "curve_problem": None}
     except ExplorerError as error:
@@ -56,7 +56,7 @@ def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | 
 
 
 def _counts(clients: tuple[MatrixRow, ...]) -> tuple[tuple[str, int], ...]:
-    """How many clients read: the wrong ones first, each kind that there is."""
+    """Return how many clients read: the wrong ones first, each kind that exists."""
     kinds = (("wrong", "wrong results"), ("no", "refuse"), ("unknown", "not known"), ("yes", "read it"))
     counted = ((words, sum(client.read == access for client in clients)) for access, words in kinds)
     return tuple((words, count) for words, count in counted if count)

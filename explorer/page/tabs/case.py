@@ -44,7 +44,7 @@ def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
 
 
 def _slug(title: str) -> str:
-    """A title as the name of a file."""
+    """Return A title as the name of a file."""
     return "-".join("".join(each if each.isalnum() else " " for each in title).split()).lower()[:80] or "case"
 
 

@@ -94,12 +94,12 @@ def _counts(changes: Any, keys: str) -> tuple[VersionCounts, ...]:
 
 
 def _inferred(view: TableView, address: Address) -> bool:
-    """Whether changes are inferred: as the address says, else where none was recorded in the range."""
+    """Return whether changes are inferred: as the address says, else if none was recorded in the range."""
     return address.feed == "inferred" if address.feed else nothing_recorded(view)
 
 
 def _ranges(view: TableView, first: int, last: int) -> list[tuple[str, int]]:
-    """Other ranges that end where this one does: their words, and the version to compare with."""
+    """Return other ranges that end where this one does: their words, and the version to compare with."""
     oldest = view.facts.first
     offered = [("this commit alone", last - 1)]
     offered += [(f"the last {count} commits", last - count) for count in _OFFERED if last - count > oldest]

@@ -74,7 +74,7 @@ def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
 
 
 def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
-    """Where in the chosen file the masked rows are; a vector that cannot be read affects only this part."""
+    """Return where the masked rows of the chosen file are; an unreadable vector affects only this part."""
     empty = {"file": path, "strip": (), "strip_problem": None, "strip_count": 0, "rows_of_file": None}
     if not path:
         return empty

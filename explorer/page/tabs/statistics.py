@@ -213,7 +213,7 @@ def _coverage(covered: Sequence[Covered]) -> Coverage:
 
 
 def _writable(setting: tuple[str, str] | None) -> tuple[str, str]:
-    """A setting as a form can have it: without a value that is too long for it."""
+    """Return a setting for a form, without a value that is too long for it."""
     key, value = setting or ("", "")
     return key, value if len(value) <= _LONGEST_VALUE else ""
 

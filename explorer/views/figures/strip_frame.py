@@ -112,7 +112,7 @@ class Reach:
         return cls(timeline.scale, max(up * 1.06, 3 * floor), max(down * 1.06, 3 * floor), floor)
 
     def heights(self, amounts: Float64s) -> Float64s:
-        """Heights of amounts; what is not zero is never too low to be seen."""
+        """Return the heights of amounts; a nonzero amount is never too low to be seen."""
         return np.where(amounts > 0, np.maximum(self.scale.heights(amounts), self.floor), 0)
 
 
@@ -142,7 +142,7 @@ class StripAxis:
         return cls(first, last, pixel, timeline.width / pixel, frame.plot)
 
     def x(self, place: float) -> float:
-        """Pixels from the left end to a place."""
+        """Return pixels from the left end to a place."""
         return (place - self.first) / self.pixel
 
     def clip(self, left: float, right: float) -> tuple[float, float]:

@@ -36,7 +36,7 @@ class LowerRows:
         self._axis = StripAxis.of(timeline, frame)
 
     def signs(self) -> list[Part]:
-        """Diamonds and flags in their own row, thinned to what there is room for; words where they fit.
+        """Return diamonds and flags in their own row, thinned to the space; words where they fit.
 
         The diamond of another protocol is filled.
         """
@@ -105,7 +105,7 @@ class LowerRows:
         return [words("signs in words", x, self._rows.sign, shown, colour=ink, position="middle right")]
 
     def axes(self) -> list[Part]:
-        """Dates and versions in two rows; or, where there is room, what each version is in three."""
+        """Return dates and versions in two rows; or, if there is space, the names of versions in three."""
         if self._rows.named:
             return [self._names()]
         t, axis = self._t, self._axis
@@ -124,7 +124,7 @@ class LowerRows:
         ]
 
     def _numbers(self) -> dict[int, float]:
-        """Round versions where they have room, and where they are."""
+        """Return round versions that have space, and their places."""
         t, axis = self._t, self._axis
         numbers = round_versions(t.first, t.last, max(axis.plot // 64, 1))
         places = self._places(numbers)
@@ -244,7 +244,7 @@ def _span_texts(timeline: Timeline, axis: StripAxis, lane: Lane) -> list[tuple[i
 
 
 def _scattered(timeline: Timeline, lane: Lane) -> Iterator[tuple[int, int, str]]:
-    """For each run of marks that hold several states: how many of their versions are at risk, or a hole."""
+    """Yield how many versions are at risk, or in a gap, for each run of marks of several states."""
     if timeline.single:
         return
     for piece in _pieces(timeline, lane):

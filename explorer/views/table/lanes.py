@@ -116,7 +116,7 @@ def _from(milliseconds: int) -> str:
 
 
 def _safe(soonest: int) -> str:
-    """Until when versions are safe; an absurd retention leads past the calendar."""
+    """Return until when versions are safe; an absurd retention leads past the calendar."""
     if soonest == FOREVER:
         return ""
     return f"readable at least until {_date(soonest)}" if in_calendar(soonest) else "readable past the year 9999"

@@ -125,7 +125,7 @@ class Scale:
         return {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[self.kind]
 
     def heights(self, amounts: Float64s) -> Float64s:
-        """Heights of amounts that are not negative."""
+        """Return heights of amounts that are not negative."""
         match self.kind:
             case "linear":
                 return amounts
@@ -358,7 +358,7 @@ def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
 
 
 def _heights(values: Float64s, bins: Int64s, count: int) -> Heights:
-    """Median and largest of the positive values of each bin; 0 where there is none."""
+    """Return median and largest of the positive values of each bin; 0 without one."""
     median, largest = np.zeros(count), np.zeros(count)
     values = _known(values)
     some = values > 0

@@ -91,7 +91,7 @@ class HomeSession(Session):
             self._show_read(known)
 
     def _home(self, address: Address, *, patience: float) -> Rendered:
-        """The names at once, and what is known of the tables. Of many tables none is read before the names are sent."""
+        """Return the list: names at once, and the known tables. Of many tables none is read before that."""
         try:
             refs = self._listed = self._catalog.refs()
             if self.is_open or len(refs) <= _FEW_TABLES:

@@ -68,7 +68,7 @@ class HomeReading:
         self._begun = self._ended = self._reported = -_FRESH
 
     def rows(self, refs: Iterable[TableRef]) -> list[TableSummary]:
-        """The tables as far as they are known."""
+        """Return the tables as far as they are known."""
         with self._lock:
             known = dict(self._known)
         return [known.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
@@ -261,7 +261,7 @@ def _row(row: TableSummary, since: datetime | None) -> _Row:
 
 
 def _sorted(rows: list[TableSummary], key: str, since: datetime | None, *, descending: bool) -> list[TableSummary]:
-    """The rows by a value; those without one come last in either order."""
+    """Return the rows by a value; those without one come last in either order."""
     valued = [(new_commits(row, since) if key == "new" else _sort_value(row, key), row) for row in rows]
     known = [(value, row) for value, row in valued if value is not None]
     unknown = [row for value, row in valued if value is None]

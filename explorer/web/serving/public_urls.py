@@ -49,7 +49,7 @@ class PublicUrl:
         return self.scheme == "https"
 
     def __str__(self) -> str:
-        """The URL."""
+        """Return the URL."""
         return f"{self.origin}{self.prefix}/"
 
 

@@ -533,7 +533,7 @@ def _is_of_spark(error: Exception) -> bool:
 
 
 def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
-    """Why a name and a reason do not approve a plan; None if they do."""
+    """Return why a name and a reason do not approve a plan; None if they do."""
     wanted = draft.table.name
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."

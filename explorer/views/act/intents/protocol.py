@@ -39,7 +39,7 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _state(name: str, snapshot: Snapshot) -> str:
-    """How the protocol already has a feature: by name, or because its version includes it."""
+    """Return how the protocol already has a feature: by name, or because its version includes it."""
     if name in _listed(snapshot):
         return ", in the protocol already"
     return f", part of writer version {snapshot.protocol.min_writer_version} already"
