@@ -1,4 +1,4 @@
-"""The audit of many tables: the tables below some places, each audited as it is found, and all of them ranked."""
+"""The audit of many tables: those below some places, each audited once its folder is listed, and their ranking."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class _Line(msgspec.Struct):
     """An audit that is done, and its options."""
 
     location: str
-    looks: dict[str, Any]
+    options: dict[str, Any] = msgspec.field(name="looks")
     document: AuditDocument
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class AuditRecord:
                 file.truncate(end)
         place = 0
         for _, length, record in counting:
-            if _asked(record.looks) == self._options and record.day == day:
+            if _asked(record.options) == self._options and record.day == day:
                 self.versions[record.location] = record.document.version
                 self._places[record.location] = (place, length)
             place += length

@@ -402,7 +402,7 @@ INTEGRITY_RULES: Final = (
         "metrics-differ",
         "error",
         "operation metrics against the actions of their commit",
-        "A commit with missing actions looks like any other.",
+        "A commit with missing actions is like any other.",
         _metrics,
     ),
     Rule("checksum-differs", "warning", "checksums against replay", "Clients verify tables with them.", _checksums),

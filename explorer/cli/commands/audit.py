@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -36,8 +37,8 @@ from explorer.table import open_table
 __all__ = ["audit"]
 
 _FINDINGS: Final = 1
-_CHECKS: Final = "Further checks"
-_MANY: Final = "Many tables"
+_check_option = partial(typer.Option, rich_help_panel="Further checks")
+_many_option = partial(typer.Option, rich_help_panel="Many tables")
 
 Tables = Annotated[
     list[str],
@@ -51,53 +52,29 @@ FailOn = Annotated[
     Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
 Files = Annotated[
-    bool,
-    typer.Option(
-        "--files",
-        help="Also list the table folders to find missing, resized and orphaned files.",
-        rich_help_panel=_CHECKS,
-    ),
+    bool, _check_option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
 ]
-Verify = Annotated[
-    bool,
-    typer.Option(
-        "--verify", help="Also verify checksums and checkpoints by replaying the logs.", rich_help_panel=_CHECKS
-    ),
-]
+Verify = Annotated[bool, _check_option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")]
 Footers = Annotated[
     bool,
-    typer.Option(
-        "--footers",
-        help="Also compare the statistics in the log with the Parquet footers of live files.",
-        rich_help_panel=_CHECKS,
-    ),
+    _check_option("--footers", help="Also compare the statistics in the log with the Parquet footers of live files."),
 ]
-Rows = Annotated[
-    bool,
-    typer.Option("--rows", help="Also check constraints against all rows (one table only).", rich_help_panel=_CHECKS),
-]
+Rows = Annotated[bool, _check_option("--rows", help="Also check constraints against all rows (one table only).")]
 ChainHead = Annotated[
     str | None,
-    typer.Option(
-        "--chain-head",
-        metavar="HEAD",
-        help="Check that the log still matches this chain head (one table only).",
-        rich_help_panel=_CHECKS,
+    _check_option(
+        "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
     ),
 ]
 Processes = Annotated[
-    int | None,
-    typer.Option(
-        "--processes", metavar="N", min=1, help="Number of processes (default: one per core).", rich_help_panel=_MANY
-    ),
+    int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
 ]
 Resume = Annotated[
     Path | None,
-    typer.Option(
+    _many_option(
         "--resume",
         metavar="FILE",
         help="Record progress in FILE, and skip tables already audited today that have no new version.",
-        rich_help_panel=_MANY,
     ),
 ]
 

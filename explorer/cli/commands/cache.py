@@ -18,7 +18,7 @@ from explorer.version import VERSION
 __all__ = ["CacheLine", "cache"]
 
 ActionArgument = Annotated[
-    Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List what is kept, or remove it.")
+    Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List the cached tables, or remove them.")
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -40,48 +41,34 @@ __all__ = [
 ]  # fmt: skip
 
 _FINDINGS: Final = 1
-_REPORT: Final = "Report"
+_report_option = partial(typer.Option, rich_help_panel="Report")
 
 HtmlOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--html", metavar="FILE", help="Write the report as one self-contained HTML file.", rich_help_panel=_REPORT
-    ),
+    Path | None, _report_option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
 ]
 SinceOption = Annotated[
     Path | None,
-    typer.Option(
-        "--since",
-        metavar="REPORT",
-        help="Compare with an earlier report, .html or .json: new, gone, same.",
-        rich_help_panel=_REPORT,
+    _report_option(
+        "--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."
     ),
 ]
 CaseOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.", rich_help_panel=_REPORT
-    ),
+    Path | None, _report_option("--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.")
 ]
 SignOption = Annotated[
     Path | None,
-    typer.Option(
+    _report_option(
         "--sign",
         metavar="KEY",
         help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
         f"is asked for, or that in {PASSPHRASE}.",
-        rich_help_panel=_REPORT,
     ),
 ]
 UserOption = Annotated[
-    str | None,
-    typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.", rich_help_panel=_REPORT),
+    str | None, _report_option("--user", metavar="NAME", help="Name of the author, shown in the report.")
 ]
 DetailsFlag = Annotated[
-    bool,
-    typer.Option(
-        "--details", help="With --json: all that the report states, without writing HTML.", rich_help_panel=_REPORT
-    ),
+    bool, _report_option("--details", help="With --json: all that the report states, without writing HTML.")
 ]
 
 
