@@ -16,7 +16,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "Overview", "VersionTotals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
+__all__ = ["Field", "Overview", "StateTotals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
 
 _MOST_FIELDS: Final = 400
 
@@ -56,7 +56,7 @@ class TopFields:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionTotals:
+class StateTotals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
     files: int
@@ -130,18 +130,18 @@ def _field(path: tuple[str, ...], field: StructField, partitions: frozenset[str]
     )
 
 
-def totals_of(commits: Commits, snapshot: Snapshot) -> VersionTotals:
+def totals_of(commits: Commits, snapshot: Snapshot) -> StateTotals:
     """Return the totals after a version's commit; if that commit is not in the log, those of its snapshot."""
     commit = commits.record(snapshot.version)
     if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
-        return VersionTotals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
+        return StateTotals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
     records, masked = snapshot.num_records, snapshot.num_deleted_records
-    return VersionTotals(
+    return StateTotals(
         snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked
     )
 
 
-def _verdict(facts: TableFacts, version: int, totals: VersionTotals) -> str:
+def _verdict(facts: TableFacts, version: int, totals: StateTotals) -> str:
     if not totals.files:
         created = "created, no data yet" if version == 0 else "no live files"
         return f"{facts.name} at v{version}: {created}."
@@ -157,7 +157,7 @@ def _verdict(facts: TableFacts, version: int, totals: VersionTotals) -> str:
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
-def _figures(snapshot: Snapshot, totals: VersionTotals) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot, totals: StateTotals) -> tuple[KeyFigure, ...]:
     files = totals.files
     mean = None if not files or totals.size is None else totals.size // files
     return (
