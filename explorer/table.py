@@ -475,7 +475,7 @@ class Table(DeltaLog):
         return audit(self._subject(now, options))
 
     def _subject(self, now: datetime | None, options: AuditOptions) -> Subject:
-        """The table as rules are asked of it, with what else is to be looked at."""
+        """Return the table as rules read it, with the additional inputs of the options."""
         from explorer.auditing import AuditInputs, Subject
         from explorer.auditing.footers import compared_footers
         from explorer.auditing.options import saved_chain_head
@@ -483,7 +483,7 @@ class Table(DeltaLog):
 
         chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)
         of_footers = options.check_footers or options.check_rows
-        looked = AuditInputs(
+        inputs = AuditInputs(
             stored=self.store.list_files() if options.check_files else None,
             integrity=self.verify() if options.verify else None,
             chain_head=chain_head,
@@ -491,7 +491,7 @@ class Table(DeltaLog):
             footers=compared_footers(self.snapshot(), self.store) if of_footers else None,
         )
         present = datetime.now(UTC) if now is None else now
-        return Subject(self, present, looked=looked, mine=my_clients(options.clients))
+        return Subject(self, present, inputs=inputs, mine=my_clients(options.clients))
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""
@@ -566,7 +566,7 @@ class Table(DeltaLog):
             since=since,
             case=case,
             signer=signer,
-            look=self.folder if check_files else None,
+            scan=self.folder if check_files else None,
             one_of_many=one_of_many,
         )
 
@@ -612,7 +612,7 @@ class Table(DeltaLog):
             TableNotFound: There is no such place to look beside this table.
         """
         from explorer.auditing.erasure import Neighbour, out_of_reach
-        from explorer.auditing.erasure.job import erasure_job
+        from explorer.auditing.erasure.search import erasure_job
         from explorer.storage.served_roots import ServedRoots
 
         places = ServedRoots(beside, most=None)

@@ -15,17 +15,9 @@ from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.commit_times import moment
 
 __all__ = [
-    "AuditDocument",
-    "NextStep",
-    "NotAnsweredRule",
-    "ReportEvidence",
-    "ReportFinding",
-    "audit_document",
-    "canonical",
-    "digest_of",
-    "sealed",
+    "AuditDocument", "NotAnsweredRule", "ReportFinding", "audit_document", "canonical", "digest_of", "sealed",
     "verdict",
-]
+]  # fmt: skip
 
 _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -120,12 +112,7 @@ def verdict(audit: Audit) -> str:
 
 
 def audit_document(audit: Audit, table: str) -> AuditDocument:
-    """Return an audit as a JSON document, with its digest.
-
-    Args:
-        audit: The audit.
-        table: The table's location.
-    """
+    """Return an audit as a JSON document, with its digest."""
     return sealed(
         AuditDocument(
             table=table,
@@ -143,12 +130,12 @@ def audit_document(audit: Audit, table: str) -> AuditDocument:
 
 
 def canonical(value: object) -> bytes:
-    """The one form of a document, or a part of one, as JSON."""
+    """Return the one form of a document, or a part of one, as JSON."""
     return msgspec.json.encode(value, order="sorted")
 
 
 def digest_of(document: JsonRecord | JsonObject) -> str:
-    """The digest of a document: SHA-256 of the rest, as JSON with sorted keys and no spaces."""
+    """Return the digest of a document: SHA-256 of the rest, as JSON with sorted keys and no spaces."""
     members: JsonObject = msgspec.to_builtins(document)
     stated = {name: value for name, value in members.items() if name != "digest"}
     return hashlib.sha256(canonical(stated)).hexdigest()
@@ -165,17 +152,11 @@ def _basis(parts: tuple[str, ...]) -> str:
 
 
 def _finding(finding: Finding) -> ReportFinding:
-    return ReportFinding(
+    return ReportFinding.of(
+        finding,
         id=finding.rule,
-        subject=finding.subject,
-        severity=finding.severity,
-        title=finding.title,
         evidence=tuple(_evidence(each) for each in finding.evidence),
-        effect=finding.effect,
         remedy=_next_step(finding.remedy),
-        versions=finding.versions,
-        files=finding.files,
-        rows=finding.rows,
         bytes=finding.size,
         deadline=None if finding.deadline is None else moment(finding.deadline).isoformat(),
     )

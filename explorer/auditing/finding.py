@@ -50,17 +50,13 @@ class Remedy(msgspec.Struct, frozen=True):
     place: Place | None = None
 
     def __post_init__(self) -> None:
-        """Demand something that can be followed.
-
-        Raises:
-            ValueError: There is only the label.
-        """
+        """Raise ValueError if there is neither an intent nor a command."""
         if self.intent is None and not self.command:
             raise ValueError(f"The step {self.label!r} has neither an intent nor a command.")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule found.
+    """A result of a rule.
 
     Attributes:
         rule: The id of the rule.

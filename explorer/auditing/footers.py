@@ -38,18 +38,18 @@ class FooterDifference(msgspec.Struct, frozen=True):
         path: The file, decoded.
         column: Dotted logical name; empty for the number of rows.
         statistic: ``numRecords``, ``nullCount``, ``minValues`` or ``maxValues``.
-        logged, found: What the log says, and what the footer does, as text.
+        logged, actual: The value in the log, and that of the footer, as text.
     """
 
     path: str
     column: str
     statistic: str
     logged: str
-    found: str
+    actual: str
 
 
 class FooterReport(msgspec.Struct, frozen=True):
-    """What a look at the footers found.
+    """The result of reading the footers.
 
     Attributes:
         version: The version whose live files they are.
@@ -66,10 +66,6 @@ class FooterReport(msgspec.Struct, frozen=True):
 
 def compared_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
     """Read the footer of every live file, and hold the statistics of the log against it.
-
-    Args:
-        snapshot: The version.
-        store: The table's store.
 
     Raises:
         CorruptTable: The statistics cannot be read at all.

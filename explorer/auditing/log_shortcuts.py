@@ -99,7 +99,7 @@ def is_repairable(subject: Subject) -> bool:
 
 
 def _passed_over(subject: Subject) -> Iterator[LogProblem]:
-    """Checkpoints that reading did without."""
+    """Yield the checkpoints that readers skip."""
     for version, reason in sorted(subject.log.unusable_checkpoints.items()):
         yield LogProblem("damaged-checkpoint", version, checkpoint_name(version), reason)
 

@@ -55,7 +55,7 @@ class Subject:
         log: The table's log.
         now: The present, with a zone.
         missing: Those of its needed locations at which a file is missing; None if not checked.
-        looked: Additional inputs, on request.
+        inputs: Additional inputs, on request.
         commits, lineage, risks, contradictions: The same as the log would give, if they were already read;
             contradictions are None while the log is being read for them.
         problem: Why the history cannot be read, if that is known already.
@@ -73,7 +73,7 @@ class Subject:
         now: datetime,
         *,
         missing: Set[str] | None = None,
-        looked: AuditInputs = NOWHERE,
+        inputs: AuditInputs = NOWHERE,
         commits: Callable[[], pa.Table] | None = None,
         lineage: Callable[[], Lineage] | None = None,
         risks: Callable[[], VersionRisks] | None = None,
@@ -85,7 +85,7 @@ class Subject:
         self.log = log
         self.version = log.latest_version()
         self.now = milliseconds(now)
-        self.looked = looked
+        self.inputs = inputs
         self._missing = missing
         self._commits, self._lineage = commits or log.history, lineage or log.column_lineage
         self._risks, self._contradictions = risks or log.version_risks, contradictions or log.contradictions
@@ -93,20 +93,20 @@ class Subject:
 
     @property
     def checked_files(self) -> bool:
-        """Whether the files were looked for."""
-        return self._missing is not None or self.looked.stored is not None
+        """Whether missing files were searched for."""
+        return self._missing is not None or self.inputs.stored is not None
 
     @property
     def basis(self) -> tuple[str, ...]:
-        """What was looked at: ``log``, ``files``, ``replay`` (of checksums and checkpoints), ``chain``, ``rows``."""
-        looked = self.looked
+        """The inputs: ``log``, ``files``, ``replay`` (of checksums and checkpoints), ``chain``, ``rows``."""
+        inputs = self.inputs
         parts = {
             "log": True,
             "files": self.checked_files,
-            "replay": looked.integrity is not None,
-            "chain": looked.chain_head is not None,
-            "rows": looked.rows is not None,
-            "footers": looked.footers is not None,
+            "replay": inputs.integrity is not None,
+            "chain": inputs.chain_head is not None,
+            "rows": inputs.rows is not None,
+            "footers": inputs.footers is not None,
         }
         return tuple(name for name, done in parts.items() if done)
 
@@ -123,11 +123,11 @@ class Subject:
     @cached_property
     def missing(self) -> Set[str] | None:
         """Those of its needed locations at which a file is missing; None if not checked."""
-        if self._missing is not None or self.looked.stored is None:
+        if self._missing is not None or self.inputs.stored is None:
             return self._missing
         needed = strings(data_locations(self.history.lifetimes))
-        listed = pc.is_in(needed, value_set=self.looked.stored.column("path"))
-        # A listing leaves out links, and what lies elsewhere.
+        listed = pc.is_in(needed, value_set=self.inputs.stored.column("path"))
+        # A listing leaves out links, and files outside of the folder.
         return absent(self.log.store, needed.filter(pc.invert(listed)).to_pylist())
 
     @property
@@ -240,12 +240,12 @@ class Subject:
         )
 
     def column_ranges(self, column: str) -> pa.Table:
-        """As `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
+        """Return `Snapshot.column_ranges`; all columns are parsed in one pass, as other rules need them."""
         ((_, ranges),) = self.column_ranges_of([column])
         return ranges
 
     def column_ranges_of(self, columns: Sequence[str]) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
-        """As `Snapshot.column_ranges_of`, likewise."""
+        """Yield `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems
         return self.snapshot.column_ranges_of(columns)
 
@@ -332,7 +332,7 @@ def newest_verdicts(
     maps_partitions: bool,
     demands: frozenset[str],
 ) -> tuple[ClientVerdict, ...]:
-    """Tables that demand the same have the same clients, so many tables are judged once."""
+    """Return the clients of tables with the same demands, judged once."""
     demanded = Requirements(
         Protocol(
             min_reader_version=versions[0],

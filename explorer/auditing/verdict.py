@@ -46,12 +46,12 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def checked_files(self) -> bool:
-        """Whether the files were looked for."""
+        """Whether missing files were searched for."""
         return "files" in self.basis
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything found: the worst first, then by deadline, then in the order of the rules."""
+        """All findings: the worst first, then by deadline, then in the order of the rules."""
         findings = [finding for result in self.results for finding in result.findings]
         return tuple(
             sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), finding.deadline or _NEVER))
@@ -64,7 +64,7 @@ class Audit(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def silent(self) -> tuple[Rule, ...]:
-        """The rules that looked and found nothing."""
+        """The rules that passed."""
         return tuple(result.rule for result in self.results if not result.findings and not result.not_answered)
 
 

@@ -1,14 +1,19 @@
-"""The commands under one name, and the way out: every error becomes a message and an exit code, never a traceback."""
+"""The commands under one name, and their end: every error becomes a message and an exit code, never a traceback.
+
+Standard output has typed failures, as a full disk is not a bug: what fails there is a `StorageError`, except a broken
+pipe.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -33,11 +38,13 @@ from explorer.cli.commands import (
 )
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
-from explorer.cli.standard_output import typed_output
 from explorer.core.errors import StorageError
 from explorer.credentials import without_credentials
 from explorer.debug import DEBUG_VARIABLE, debugging
 from explorer.storage.index_folder import CACHE_VARIABLE
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 __all__ = ["app", "command_group", "main", "run"]
 
@@ -51,25 +58,33 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for module in (
-    state,
-    files,
-    commits,
-    retention,
-    compatibility,
-    integrity,
-    audit,
-    blame,
-    evidence,
-    erasure,
-    tripwires,
-    rows,
-    changes,
-    plans,
-    cache,
-    serving,
+for name, command in (
+    ("snapshot", state.snapshot),
+    ("columns", state.columns),
+    ("files", files.files),
+    ("deletion-vectors", files.deletion_vectors),
+    ("statistics", files.statistics),
+    ("history", commits.history),
+    ("diff", commits.diff),
+    ("retention", retention.retention),
+    ("compatibility", compatibility.compatibility),
+    ("verify", integrity.verify_log),
+    ("audit", audit.audit),
+    ("blame", blame.blame),
+    ("pin", evidence.pin),
+    ("verify-report", evidence.verify_report),
+    ("erasure", erasure.erasure),
+    ("tripwires", tripwires.tripwires),
+    ("rows", rows.rows),
+    ("changes", changes.changes),
+    ("plan", plans.plan),
+    ("commit", plans.commit),
+    ("cache", cache.cache),
+    ("serve", serving.serve),
+    ("demo", serving.demo),
+    ("passwd", serving.passwd),
 ):
-    module.register(app)
+    app.command(name)(command)
 
 
 @app.callback()
@@ -95,7 +110,7 @@ def _options(
 
 @functools.cache
 def command_group() -> TyperGroup:
-    """All commands; they are made once in a process, as Typer takes longer for them than most of them run."""
+    """Return all commands; they are made once in a process, as Typer takes longer for them than most of them run."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup), "an application of several commands is a group"
     for command in (group, *group.commands.values()):
@@ -115,7 +130,7 @@ def main() -> None:
     """Entry point of the command."""
     sys.stdout = typed_output(sys.stdout)
     if sys.stderr is None:
-        # It is closed: whoever closed it wants to see no message.
+        # It is closed: the reader that closed it wants to see no message.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
     sys.exit(run(sys.argv[1:]))
 
@@ -137,7 +152,7 @@ def _run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         result = CANCELLED
     except (BrokenPipeError, SystemExit):
-        # Whoever read the output has enough (Typer and rich make a SystemExit of it).
+        # The reader of the output has closed it (Typer and rich make a SystemExit of it).
         _forget_output()
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  # the outermost frame: people get a message, not a traceback
@@ -160,3 +175,45 @@ def _run(arguments: Sequence[str]) -> int:
 def _forget_output() -> None:
     """Let what is still buffered not fail again when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+
+
+def typed_output(given: TextIO | None) -> TextIO:
+    """Return the same output with typed failures; an output that is not a file of the system stays as it is.
+
+    None, which Python has where standard output is closed, is an output that fails when it is written to.
+    """
+    if given is None:
+        return io.TextIOWrapper(io.BufferedWriter(_OutputFile(os.open(os.devnull, os.O_RDONLY), "wb")))
+    if not isinstance(given, io.TextIOWrapper):
+        return given
+    given.flush()
+    file = _OutputFile(given.fileno(), "wb", closefd=False)
+    # Python runs unbuffered if it was asked to.
+    buffer: io.FileIO | io.BufferedWriter = file if given.write_through else io.BufferedWriter(file)
+    return io.TextIOWrapper(
+        buffer,
+        encoding=given.encoding,
+        errors=given.errors,
+        line_buffering=given.line_buffering,
+        write_through=given.write_through,
+    )
+
+
+class _OutputFile(io.FileIO):
+    """A file of the system that says that it is standard output."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write bytes, and return how many.
+
+        Raises:
+            BrokenPipeError: The reader has closed the pipe.
+            StorageError: They cannot be written.
+        """
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StorageError(
+                f"Standard output cannot be written: {error.strerror}. Make room there, or send it elsewhere."
+            ) from error

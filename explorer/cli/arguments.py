@@ -12,20 +12,9 @@ from explorer.storage.schemes import spellings
 from explorer.system import CLIENTS_VARIABLE, my_clients
 
 __all__ = [
-    "SCREEN",
-    "ClientsOption",
-    "ExactCsvFlag",
-    "JsonFlag",
-    "LimitOption",
-    "LogSparkOption",
-    "OutputOption",
-    "SparkOption",
-    "TableArgument",
-    "TimestampOption",
-    "VersionOption",
-    "use_clients",
-    "use_spark",
-]
+    "SCREEN", "ClientsOption", "ExactCsvFlag", "JsonFlag", "LimitOption", "LogSparkOption", "OutputOption",
+    "SparkOption", "TableArgument", "TimestampOption", "VersionOption", "use_clients", "use_spark",
+]  # fmt: skip
 
 SCREEN: Final = 20
 """Rows shown to people without --limit."""

@@ -5,7 +5,7 @@
 2    bad request: wrong usage, no such version, column or output folder
 3    the table is broken or missing, its store failed, or the output cannot be written
 4    the table needs a feature that is not supported
-5    a change was not made: a guard failed, another commit conflicts with it, or its outcome is unknown
+5    the change was not committed: a guard failed or another commit conflicts; or the outcome is unknown
 6    an engine is missing: Java, Spark, or the package that serves pages
 130  cancelled
 """
@@ -53,12 +53,12 @@ class ErrorDocument(msgspec.Struct, frozen=True):
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), _FAULT)
 
 
 def facts_of(error: Exception) -> dict[str, Any]:
-    """The error as a JSON object: ``error`` (the class), ``message`` and its facts."""
+    """Return the error as a JSON object: ``error`` (the class), ``message`` and its facts."""
     if isinstance(error, ExplorerError):
         return error.facts()
     if isinstance(error, typer.TyperException):

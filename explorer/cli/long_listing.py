@@ -55,7 +55,7 @@ def print_long_listing(
 def _widths(
     headings: Sequence[str], rows: Sequence[Sequence[str]], unbroken: Sequence[bool], width: int
 ) -> list[int] | None:
-    """The widths of the columns: those of their longest cells, or less where these do not fit; None if none do."""
+    """Return the widths of the columns: of their longest cells, or less if these do not fit; None if none do."""
     widths = [max(map(_length, column)) for column in zip(headings, *rows, strict=True)]
     beyond = sum(widths) + len(_GAP) * (len(widths) - 1) + 2 - width
     broken = [place for place, fixed in enumerate(unbroken) if not fixed and widths[place] > _NARROWEST]
@@ -67,7 +67,7 @@ def _widths(
 
 
 def _folded(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequence[str]]:
-    """The lines of a row: one, unless a cell is longer than its column is wide."""
+    """Yield the lines of a row: one, unless a cell is longer than its column is wide."""
     if all(_length(cell) <= width for cell, width in zip(cells, widths, strict=True)):
         yield cells
         return

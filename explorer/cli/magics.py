@@ -3,27 +3,33 @@
 Invariants: a magic is the command, with the same arguments, output, errors and exit code; what a terminal would show as
 a table or as facts is a card with the same content; a variable of the notebook that holds a table stands for its
 location where no folder has its name, if a command opens the table as the variable has it; a name in braces is a
-variable too, as in every IPython magic; nothing is committed that the command would not commit.
+variable too, as in every IPython magic; nothing is committed that the command would not commit. Completion reads only
+logs, and no error interrupts a person who types.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from explorer.cli.app import run
-from explorer.cli.completion import completions, table_variables
+from typer.core import TyperArgument, TyperCommand, TyperOption
+
+import explorer
+from explorer.cli.app import command_group, run
 from explorer.cli.output import shown_in
 from explorer.core.errors import NotAllowed, RequestError
-from explorer.views.card import Card, Rows
+from explorer.core.protocol.schema.data_types import format_column
+from explorer.core.protocol.schema.nested_types import walk
+from explorer.views.card import Card, CardRows
 
-__all__ = ["delta", "register"]
+__all__ = ["commands", "completions", "delta", "register"]
 
 _SPLIT = " \t"
 
@@ -71,12 +77,7 @@ def delta(line: str, cell: str | None, draw: Callable[[Card], str]) -> None:
 
 
 class _Cards:
-    """Shows tables and facts as cards.
-
-    Args:
-        flush: Shows what was written before.
-        draw: Makes the HTML of a card.
-    """
+    """Shows tables and facts as cards; ``flush`` first shows the earlier output, ``draw`` makes the HTML of a card."""
 
     def __init__(self, flush: Callable[[], None], draw: Callable[[Card], str]) -> None:
         self._flush, self._draw = flush, draw
@@ -87,7 +88,7 @@ class _Cards:
 
     def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Show a table."""
-        self._show(Card("", rows=Rows(tuple(headings), tuple(map(tuple, rows)))))
+        self._show(Card("", rows=CardRows(tuple(headings), tuple(map(tuple, rows)))))
 
     def _show(self, card: Card) -> None:
         from IPython.display import display
@@ -98,11 +99,7 @@ class _Cards:
 
 
 def _location(word: str, *, commits: bool) -> str:
-    """The location of a table that a variable of the notebook holds; any other word as it is.
-
-    Raises:
-        NotAllowed: The variable allows less, or means something else, than the command would with its location.
-    """
+    """Return the location of the table that a word names as a variable; refuse a variable that allows less."""
     table = table_variables(_variables()).get(word)
     if table is None or Path(word).exists():
         return word
@@ -132,16 +129,13 @@ def _complete(_shell: Any, event: Any) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _streams() -> Iterator[Callable[[], None]]:
-    """A notebook's streams have no bytes below their text, which the commands write to; give them some.
-
-    What is yielded shows what was written until then.
-    """
+    """Give a notebook's streams the bytes that commands write to; the yielded function shows the output so far."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    kept = sys.stdout, sys.stderr
+    original = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
 
     def flush() -> None:
-        for stream, place in ((out, kept[0]), (err, kept[1])):
+        for stream, place in ((out, original[0]), (err, original[1])):
             stream.seek(0)
             if text := stream.read():
                 place.write(text)
@@ -151,5 +145,132 @@ def _streams() -> Iterator[Callable[[], None]]:
     try:
         yield flush
     finally:
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = original
         flush()
+
+
+_MOST: Final = 200
+_LOG: Final = "_delta_log"
+_VERSIONS: Final = frozenset({"--version", "--from", "--to"})
+_COLUMNS: Final = frozenset({"--column", "--key"})
+_SEVERAL: Final = frozenset({"tables", "roots"})
+_TABLES: Final = _SEVERAL | {"table"}
+
+
+def commands() -> tuple[str, ...]:
+    """Return the names of the commands."""
+    return tuple(sorted(command_group().commands))
+
+
+def table_variables(names: Mapping[str, object]) -> dict[str, explorer.Table]:
+    """Return the tables among the variables of a notebook, by name."""
+    return {name: value for name, value in names.items() if isinstance(value, explorer.Table) and name[:1] != "_"}
+
+
+def completions(words: Sequence[str], begun: str, variables: Mapping[str, explorer.Table]) -> tuple[str, ...]:
+    """Return what can follow.
+
+    Args:
+        words: The words before, from the command's name on.
+        begun: The beginning of the word to complete.
+        variables: Tables by the names of variables.
+    """
+    if not words:
+        return tuple(name for name in commands() if name.startswith(begun))
+    command = command_group().commands.get(words[0])
+    if not isinstance(command, TyperCommand):
+        return ()
+    candidates = tuple(_next(command, words[1:], begun, variables))
+    return tuple(text for text in candidates if text.startswith(begun))[:_MOST]
+
+
+def _next(
+    command: TyperCommand, words: Sequence[str], begun: str, variables: Mapping[str, explorer.Table]
+) -> Iterator[str]:
+    options = {name: param for param in command.params if isinstance(param, TyperOption) for name in param.opts}
+    last = options.get(words[-1]) if words else None
+    positions = [p.name for p in command.params if isinstance(p, TyperArgument)]
+    given = _positional(words, options)
+    if begun.startswith("-"):
+        yield from sorted(options)
+    elif last is not None and not last.is_flag:
+        yield from _values(words[-1], _table(given, variables))
+    elif positions and (len(given) < len(positions) or positions[-1] in _SEVERAL):
+        place = positions[min(len(given), len(positions) - 1)]
+        table = _table(given, variables)
+        if place in _TABLES:
+            yield from sorted(variables)
+            yield from _folders(begun)
+        elif place in {"from_version", "to_version"}:
+            yield from _versions(table)
+        elif place == "name":
+            yield from _columns(table)
+
+
+def _positional(words: Sequence[str], options: Mapping[str, TyperOption]) -> list[str]:
+    """Return the words that are neither options nor values of options."""
+    positional = []
+    for place, word in enumerate(words):
+        before = options.get(words[place - 1]) if place else None
+        if not word.startswith("-") and (before is None or before.is_flag):
+            positional.append(word)
+    return positional
+
+
+def _values(option: str, table: explorer.Table | None) -> Iterator[str]:
+    if option in _VERSIONS:
+        yield from _versions(table)
+    elif option in _COLUMNS:
+        yield from _columns(table)
+
+
+def _versions(table: explorer.Table | None) -> Iterator[str]:
+    """Yield the versions that can be read, newest first."""
+    if table is None:
+        return
+    try:
+        first, last = table.version_range()
+    except explorer.ExplorerError:
+        return
+    yield from map(str, range(last, max(first, last - _MOST) - 1, -1))
+
+
+def _columns(table: explorer.Table | None) -> Iterator[str]:
+    if table is None:
+        return
+    try:
+        schema = table.snapshot().schema
+    except explorer.ExplorerError:
+        return
+    yield from (format_column(path) for path, _ in walk(schema))
+
+
+def _table(given: Sequence[str], variables: Mapping[str, explorer.Table]) -> explorer.Table | None:
+    """Return the table that the first word names."""
+    if not given:
+        return None
+    if given[0] in variables and not Path(given[0]).exists():
+        return variables[given[0]]
+    try:
+        return explorer.open_table(os.path.expanduser(given[0]), read_only=True)
+    except explorer.ExplorerError:
+        return None
+
+
+def _folders(begun: str) -> Iterator[str]:
+    """Yield folders whose path begins so: tables as they are, others with a slash."""
+    typed, _, name = begun.rpartition("/")
+    parent = Path(os.path.expanduser(typed or ("/" if begun.startswith("/") else ".")))
+    try:
+        inside = sorted(
+            (entry for entry in os.scandir(parent) if entry.name.startswith(name) and entry.is_dir()),
+            key=lambda entry: entry.name,
+        )
+    except OSError:
+        return
+    prefix = f"{typed}/" if begun.count("/") else ""
+    for entry in inside[:_MOST]:
+        if entry.name.startswith(".") or entry.name == _LOG:
+            continue
+        table = (Path(entry.path) / _LOG).is_dir()
+        yield f"{prefix}{entry.name}" + ("" if table else "/")

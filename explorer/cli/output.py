@@ -33,22 +33,9 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = [
-    "Cell",
-    "check_agreed",
-    "complain",
-    "console",
-    "counting",
-    "emit",
-    "encode",
-    "exact",
-    "facts",
-    "later",
-    "listing",
-    "note",
-    "patience",
-    "shown_in",
-    "warn_without_schema",
-]
+    "check_agreed", "complain", "console", "counting", "emit", "encode", "exact", "facts", "later", "listing",
+    "note", "patience", "shown_in", "warn_without_schema",
+]  # fmt: skip
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _EXACT_TYPES: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal, UUID)
@@ -110,7 +97,7 @@ def emit(document: msgspec.Struct) -> None:
 
 
 def _shared(value: Any, key: str = "") -> Any:
-    """A document as it may leave this program: its addresses without credentials, its other values as they are."""
+    """Return a document without the credentials in its addresses; its other values stay as they are."""
     match value:
         case str():
             return without_credentials(value) if key in _ADDRESSES else value
@@ -128,7 +115,7 @@ def encode(value: Any) -> bytes:
     if text.isascii():
         return text
     # JSON demands it only of some; a terminal would obey the others.
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text.decode()).encode()
 
 
 def exact(value: Any) -> Any:
@@ -154,7 +141,7 @@ def complain(error: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def console() -> Console:
-    """The console for people; wide if the output is not a terminal, so that pipes get whole lines."""
+    """Return the console for people; wide if the output is not a terminal, so that pipes get whole lines."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -191,7 +178,7 @@ def listing(
     Args:
         headings: One a column.
         rows: The cells.
-        empty: What to say where there is no row.
+        empty: What to say where no row exists.
         numbers: The headings over numbers, which are aligned to the right.
         whole: Other headings over what should not be broken into lines.
     """
@@ -227,16 +214,16 @@ def listing(
         _print_one_below_another(grid, out)
 
 
-def check_agreed(found: Snapshot) -> None:
+def check_agreed(snapshot: Snapshot) -> None:
     """Name the columns of a version that are not read, and raise what readers disagree about, once it was shown.
 
     Raises:
         CorruptTable: Other clients read other rows, as the log contradicts itself.
     """
-    for column in found.unread_columns:
+    for column in snapshot.unread_columns:
         note(column.message)
-    if found.contested is not None:
-        raise found.contested.error()
+    if snapshot.contested is not None:
+        raise snapshot.contested.error()
 
 
 def note(text: str) -> None:
@@ -245,11 +232,11 @@ def note(text: str) -> None:
     sys.stderr.buffer.flush()
 
 
-def warn_without_schema(found: Snapshot) -> None:
+def warn_without_schema(snapshot: Snapshot) -> None:
     """Say on stderr that the log states no schema, where it states none."""
-    if not found.has_schema:
+    if not snapshot.has_schema:
         note(
-            f"Warning: the log states no schema up to version {found.version}. Its files and history are shown; its "
+            f"Warning: the log states no schema up to version {snapshot.version}. Its files and history are shown; its "
             "rows cannot be read. Restore the commit that sets the schema from a backup."
         )
 
@@ -268,7 +255,7 @@ def patience(text: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def counting(text: str) -> Iterator[Callable[[], None]]:
-    """The same with a count: what is yielded is called once for each thing that is done."""
+    """Show the same with a count: call the yielded function once for each thing that is done."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
@@ -301,7 +288,7 @@ def later(display: Display) -> Iterator[None]:
 
 
 def _least_width(grid: Table, out: Console) -> int:
-    """How wide a screen has to be for columns that can be read: no piece of a broken word is shorter than allowed."""
+    """Return the narrowest screen on which the columns can be read: no piece of a broken word is too short."""
     from rich.measure import Measurement
 
     def least(column: Column) -> int:

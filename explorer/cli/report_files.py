@@ -21,16 +21,9 @@ if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
 __all__ = [
-    "PASSPHRASE",
-    "check_place",
-    "check_signed_place",
-    "read_case_file",
-    "read_whole",
-    "save_signed",
-    "save_whole",
-    "signature_of",
-    "signing_key",
-]
+    "PASSPHRASE", "check_place", "check_signed_place", "read_case_file", "read_whole", "save_signed", "save_whole",
+    "signature_of", "signing_key",
+]  # fmt: skip
 
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
@@ -91,7 +84,7 @@ def save_whole(path: Path, data: bytes) -> None:
 
 
 def signature_of(path: Path) -> Path:
-    """The place of the signature of a file."""
+    """Return the place of the signature of a file."""
     return path.with_name(path.name + ".sig")
 
 
@@ -115,9 +108,9 @@ def save_signed(path: Path, data: bytes, digest: str, key: SigningKey | None) ->
     save_whole(path, data)
     note(f"Wrote {path}, {fmt.size(len(data))}, digest {digest}.")
     if key is not None:
-        beside = signature_of(path)
-        save_whole(beside, key.sign(data))
-        note(f"Wrote {beside}, with the key {key.signer.fingerprint}.")
+        signature_file = signature_of(path)
+        save_whole(signature_file, key.sign(data))
+        note(f"Wrote {signature_file}, with the key {key.signer.fingerprint}.")
 
 
 def signing_key(file: Path | None) -> SigningKey | None:
@@ -138,12 +131,12 @@ def signing_key(file: Path | None) -> SigningKey | None:
     except RequestError as error:
         if error.field != "passphrase" or given or not sys.stdin.isatty():
             raise
-    asked: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
-    return read_key(data, asked.encode()).named_by(public)
+    passphrase: str = typer.prompt(f"Passphrase of {file}", hide_input=True, err=True)
+    return read_key(data, passphrase.encode()).named_by(public)
 
 
 def _public(key: Path) -> bytes:
-    """The public key beside a private one; it says who owns it."""
+    """Return the public key beside a private one; it names the owner."""
     public = key.with_name(key.name + ".pub")
     return read_whole(public) if public.is_file() else b""
 

@@ -28,15 +28,9 @@ from explorer.spreadsheet import cells, escaped_words, text_column
 from explorer.storage.atomic_write import atomic_write
 
 __all__ = [
-    "FORMATS",
-    "WrittenRows",
-    "check_exact_csv",
-    "check_output",
-    "is_read_by_people",
-    "json_rows",
-    "write_rows",
+    "FORMATS", "WrittenRows", "check_exact_csv", "check_output", "is_read_by_people", "json_rows", "write_rows",
     "written_words",
-]
+]  # fmt: skip
 
 FORMATS: Final = (".parquet", ".csv", ".jsonl")
 _ROW_GROUP: Final = 131_072
@@ -74,7 +68,7 @@ def written_words(written: WrittenRows) -> str:
 
 
 def is_read_by_people(path: Path) -> bool:
-    """Whether a file of this ending holds text, in which a variant is the JSON it holds."""
+    """Return whether a file of this ending holds text, in which a variant is its JSON."""
     return path.suffix != ".parquet"
 
 
@@ -131,7 +125,7 @@ def write_rows(
 
 
 def json_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
-    """The rows of a batch as JSON lines, without newlines; columns in order, maps with text keys as objects."""
+    """Yield the rows of a batch as JSON lines, without newlines; columns in order, maps with text keys as objects."""
     columns = [_plain_column(column) for column in batch.columns]
     for values in zip(*columns, strict=True):
         yield encode(dict(zip(batch.schema.names, values, strict=True)))
@@ -175,7 +169,7 @@ def _grouped(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]
 
 
 def _flat_type(kind: pa.DataType) -> pa.DataType:
-    """The type a column has in CSV: times and nested values are text."""
+    """Return the type a column has in CSV: times and nested values are text."""
     textual = pa.types.is_nested(kind) or pa.types.is_timestamp(kind) or pa.types.is_binary(kind)
     return pa.string() if textual or isinstance(kind, pa.JsonType) else kind
 
@@ -201,7 +195,7 @@ def _plain_column(column: pa.Array) -> list[Any]:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A nested value for JSON; pyarrow gives maps as lists of pairs."""
+    """Return A nested value for JSON; pyarrow gives maps as lists of pairs."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):

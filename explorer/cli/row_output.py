@@ -1,26 +1,70 @@
-"""Rows of a stream on the screen or in a file: what `rows` and `changes` share."""
+"""Rows of a stream on the screen or in a file, for `rows` and `changes`; and jobs with a progress bar and Ctrl-C."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from explorer import formatting as fmt
-from explorer.cli.output import listing
+from explorer.cli.output import later, listing
 from explorer.core.protocol.json_values import JsonRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.cli.row_files import WrittenRows
+    from explorer.job import Job
     from explorer.spark.rows.row_streams import RowStream
 
-__all__ = ["WrittenFile", "check_output_options", "limited", "list_rows", "print_rows", "print_stream", "write_stream"]
+__all__ = [
+    "WrittenFile", "check_output_options", "followed", "limited", "list_rows", "print_rows", "print_stream", "waiting",
+    "write_stream",
+]  # fmt: skip
+
+_POLL_SECONDS: Final = 0.1
+
+
+def waiting(job: Job[Any]) -> Any:
+    """Wait for a job's result, with progress; Ctrl-C cancels it."""
+    try:
+        with followed(job):
+            while job.state == "running":
+                with contextlib.suppress(TimeoutError):
+                    job.result(_POLL_SECONDS)
+        return job.result()
+    finally:
+        job.cancel()
+
+
+@contextlib.contextmanager
+def followed(job: Job[Any]) -> Iterator[None]:
+    """Show a progress bar on a terminal's stderr for work of more than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    progress = Progress(*parts, console=Console(stderr=True, markup=False, emoji=False), transient=True)
+    task = progress.add_task(fmt.plain(job.phase), total=None)
+
+    def update(changed: Job[Any]) -> None:
+        progress.update(task, description=fmt.plain(changed.phase), completed=changed.done, total=changed.total or None)
+
+    unsubscribe = job.subscribe(update)
+    try:
+        with later(progress):
+            yield
+    finally:
+        unsubscribe()
+
 
 _WIDEST = 60
 
@@ -55,8 +99,8 @@ def check_output_options(output: Path | None, *, exact_csv: bool) -> None:
 
 def write_stream(stream: RowStream, output: Path, limit: int | None, *, exact_csv: bool) -> WrittenRows:
     """Write the rows to a file."""
-    from explorer.cli.progress import followed
     from explorer.cli.row_files import write_rows
+    from explorer.cli.row_output import followed
     from explorer.spark.rows.batches import row_batches
 
     with closing(row_batches(stream, followed)) as batches:
@@ -65,8 +109,8 @@ def write_stream(stream: RowStream, output: Path, limit: int | None, *, exact_cs
 
 def print_stream(stream: RowStream, limit: int | None) -> None:
     """Write each row as a JSON line."""
-    from explorer.cli.progress import followed
     from explorer.cli.row_files import json_rows
+    from explorer.cli.row_output import followed
     from explorer.spark.rows.batches import row_batches
 
     with closing(row_batches(stream, followed)) as batches:
@@ -83,7 +127,7 @@ def print_rows(rows: pa.Table) -> None:
 
 
 def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The first rows, and no batch more than it takes; None is no limit."""
+    """Yield the first rows, and no batch more than they need; None does not limit them."""
     left = limit
     while left is None or left > 0:
         batch = next(batches, None)

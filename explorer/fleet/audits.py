@@ -1,4 +1,4 @@
-"""The audit of many tables: each as it is done, and all of them ranked."""
+"""The audit of many tables: those below some places, each audited once its folder is listed, and their ranking."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,14 +15,15 @@ import pyarrow as pa
 
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.options import AuditOptions
+from explorer.core.errors import RequestError, StorageError, TableNotFound
 from explorer.fleet.one_table import TableAudit, answer
-from explorer.fleet.places import places
 from explorer.fleet.processes import in_processes
 from explorer.fleet.record import AuditRecord
 from explorer.fleet.spark_tasks import on_spark
-from explorer.storage.roots import Roots
+from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
+from explorer.storage.served_roots import table_folders
 
-__all__ = ["SCHEMA", "audit", "audits", "ranked", "row_of"]
+__all__ = ["SCHEMA", "audit", "audits", "places", "ranked", "row_of"]
 
 SCHEMA: Final = pa.schema(
     [
@@ -76,10 +78,10 @@ def audit(
     """
     rows = []
     options = AuditOptions(check_files=check_files, verify=verify, check_footers=check_footers)
-    for found in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
+    for audited in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
         if each is not None:
-            each(found)
-        rows.append(row_of(found))
+            each(audited)
+        rows.append(row_of(audited))
     return ranked(rows)
 
 
@@ -97,35 +99,33 @@ def audits(
 
     Args:
         roots, storage_options, processes, spark, resume: As in `audit`.
-        options: What to look at beside the log.
+        options: Additional inputs.
         now: The present of all of them, with a zone; else that of this machine at the start.
     """
     present = datetime.now(UTC) if now is None else now
     task = partial(answer, storage_options=storage_options, options=options, now=present)
 
     def answered(known: Mapping[str, int]) -> Iterator[TableAudit]:
-        asked, found_places = partial(task, known=known), places(roots)
-        return (
-            on_spark(found_places, asked)
-            if spark
-            else in_processes(found_places, asked, processes or os.cpu_count() or 1)
-        )
+        known_task, found_places = partial(task, known=known), places(roots)
+        if spark:
+            return on_spark(found_places, known_task)
+        return in_processes(found_places, known_task, processes or os.cpu_count() or 1)
 
     if resume is None:
         yield from answered({})
         return
     with AuditRecord(Path(resume), options, present) as record:
-        for found in answered(record.versions):
-            if found.known:
-                yield msgspec.structs.replace(found, document=record.document(found.location))
+        for audited in answered(record.versions):
+            if audited.known:
+                yield msgspec.structs.replace(audited, document=record.document(audited.location))
                 continue
-            if found.document is not None:
-                record.add(found.location, found.document)
-            yield found
+            if audited.document is not None:
+                record.add(audited.location, audited.document)
+            yield audited
 
 
 def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
+    """Return rows of `SCHEMA`, the worst first: unreadable tables, then by errors, warnings and notes."""
 
     def rank(row: Mapping[str, Any]) -> tuple[object, ...]:
         return row["error"] is None, -row["errors"], -row["warnings"], -row["notes"], row["table"]
@@ -133,21 +133,67 @@ def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=rank), schema=SCHEMA)
 
 
-def row_of(found: TableAudit) -> dict[str, Any]:
-    """The row of a table, with the columns of `SCHEMA`."""
-    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": found.location, "findings": []}
+def row_of(audited: TableAudit) -> dict[str, Any]:
+    """Return the row of a table, with the columns of `SCHEMA`."""
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"table": audited.location, "findings": []}
     counts = dict.fromkeys(SEVERITIES, 0)
-    if found.error is not None:
-        row |= {"error": type(found.error).__name__, "message": found.error.message}
-    elif found.document is not None:
-        findings = found.document.findings
+    if audited.error is not None:
+        row |= {"error": type(audited.error).__name__, "message": audited.error.message}
+    elif audited.document is not None:
+        findings = audited.document.findings
         for each in findings:
             counts[each.severity] += 1
         row |= {
-            "table": found.document.table,
-            "version": found.document.version,
-            "not_answered": len(found.document.not_answered),
+            "table": audited.document.table,
+            "version": audited.document.version,
+            "not_answered": len(audited.document.not_answered),
             "worst": findings[0].title if findings else None,
             "findings": [each.id for each in findings],
         }
     return row | {"errors": counts["error"], "warnings": counts["warning"], "notes": counts["info"]}
+
+
+_DEPTH: Final = 24
+
+
+def places(roots: Roots) -> Iterator[str | TableAudit]:
+    """Yield the tables at or below some places, each once, and errors for folders that cannot be listed."""
+    seen = set()
+    for place in chain.from_iterable(map(_below, places_of(roots))):
+        name = place if isinstance(place, str) else place.location
+        if name not in seen:
+            seen.add(name)
+            yield place
+
+
+def _below(root: str) -> Iterator[str | TableAudit]:
+    if is_url(root):
+        yield root
+        return
+    try:
+        folder = resolved_folder(root)
+    except RequestError as refusal:
+        yield TableAudit(root, error=refusal)
+        return
+    unreadable: list[tuple[Path, OSError]] = []
+    count = 0
+    for path in table_folders(folder, depth=_DEPTH, unreadable=lambda *failed: unreadable.append(failed)):
+        count += 1
+        yield str(path)
+    for path, error in unreadable:
+        if path != folder or not isinstance(error, FileNotFoundError | NotADirectoryError):
+            yield TableAudit(str(path), error=_unlisted(path, error))
+            count += 1
+    if not count:
+        message = f"There is no Delta table in {root} or below it. Give a table, or a folder of tables."
+        yield TableAudit(root, error=TableNotFound(message, location=root))
+
+
+def _unlisted(path: Path, error: OSError) -> StorageError:
+    failure = StorageError(
+        f"The folder {path} cannot be listed: {error.strerror or error}. Tables below it are not audited. Let this "
+        "user read it, or leave it out.",
+        path=str(path),
+    )
+    failure.__cause__ = error
+    return failure

@@ -51,8 +51,8 @@ def answer(
         table = open_table(location, storage_options=storage_options, cache=False)
         if known.get(location) == table.latest_version():
             return TableAudit(location, known=True)
-        found = table.audit(now, **msgspec.structs.asdict(options))
-        return TableAudit(location, audit_document(found, table.location))
+        audited = table.audit(now, **msgspec.structs.asdict(options))
+        return TableAudit(location, audit_document(audited, table.location))
     except ExplorerError as error:
         return TableAudit(location, error=_without_secrets(error, secrets))
     except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the audit of the others
@@ -61,12 +61,12 @@ def answer(
 
 
 def fault(location: str, what: str) -> ExplorerError:
-    """The error of a table that was not audited for a reason that is not its own."""
+    """Return the error of a table that was not audited because of a fault of the program."""
     return ExplorerError(f"{location} was not audited ({what}). This is a fault of the program.", table=location)
 
 
 def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:
-    """The error as it can travel: without its cause, and without the value of any secret option in its texts."""
+    """Return the error as it can travel: without its cause, and without secret options in its texts."""
     for name, value in vars(error).items():
         if isinstance(value, str):
             setattr(error, name, concealed(value, secrets))

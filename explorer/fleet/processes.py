@@ -26,7 +26,7 @@ _AHEAD: Final = 4
 
 
 def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
-    """Few tables are read here, many in processes that are started afresh: they share no lock and no thread."""
+    """Audit few tables here, many in processes that are started afresh: they share no lock and no thread."""
     few = list(islice(places, _FEW + 1))
     if processes <= 1 or len(few) <= _FEW:
         for place in chain(few, places):
@@ -36,7 +36,7 @@ def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int)
 
 
 def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
-    """Few places are in flight at a time, so that there may be any number of them."""
+    """Keep few places in flight at a time, so that any number of them is possible."""
     waiting: dict[Future[TableAudit], str] = {}
     with closing(_Readers(task)) as readers:
         pool = readers.pool(processes)
@@ -48,34 +48,34 @@ def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> It
                 waiting[pool.submit(_do, place)] = place
             if len(waiting) < processes * _AHEAD:
                 continue
-            found, lost = _collected(waiting)
-            yield from found
+            audited, lost = _collected(waiting)
+            yield from audited
             if lost:
                 pool.shutdown(wait=False, cancel_futures=True)
                 yield from _one_by_one([*lost, *waiting.values()], readers)
                 waiting.clear()
                 pool = readers.pool(processes)
         while waiting:
-            found, lost = _collected(waiting)
-            yield from found
+            audited, lost = _collected(waiting)
+            yield from audited
             yield from _one_by_one(lost, readers)
         pool.shutdown()
 
 
 def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
     """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
-    found, lost = [], []
+    audited, lost = [], []
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
         place = waiting.pop(future)
         try:
-            found.append(future.result())
+            audited.append(future.result())
         except BrokenProcessPool:
             lost.append(place)
-    return found, lost
+    return audited, lost
 
 
 def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
-    """Places whose process ended: each in a process of its own, so that only the cause is lost."""
+    """Audit places whose process ended, each in a process of its own, so that only the cause is lost."""
     for place in places:
         pool = readers.pool(1)
         with _undisturbed():
@@ -112,11 +112,7 @@ class _Readers:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Keep Ctrl-C from processes that are started meanwhile, for good, and from this one until they are started.
-
-    A process hears it before its first line runs, and one whose start is broken off halfway fails: both would say so at
-    length, to a person who asked for an end.
-    """
+    """Keep Ctrl-C from the processes that are started meanwhile, and from this one until they are started."""
     pressed: list[object] = []
     heard = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(None)) if heard else None
@@ -146,7 +142,7 @@ def _equip(task: Task, parent: Connection) -> None:
 
 
 def _end_with(parent: Connection) -> None:
-    """End this process once the other end of a pipe is closed, or whoever held it is gone; nothing is ever sent."""
+    """End this process once the other end of a pipe is closed or its process has ended; nothing is ever sent."""
     parent.poll(None)
     os._exit(1)
 

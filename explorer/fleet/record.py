@@ -1,9 +1,9 @@
 """A file of audits that were done: a JSON line a table, by which a stopped or repeated run goes on.
 
 Invariants: a line is written whole and at once; a last line that was cut off by a stop does not count and is replaced;
-of two lines of a table the later counts. A line counts only for an audit that looks at the same things on the same day
+of two lines of a table the later counts. A line counts only for an audit with the same options on the same day
 (UTC): what retention takes, who is late and what lies in the folder changes without a new version. Lines of earlier
-days count for nobody, and are left out when the record is opened.
+days never count, and are left out when the record is opened.
 """
 
 from __future__ import annotations
@@ -27,18 +27,14 @@ __all__ = ["AuditRecord"]
 
 
 class _Line(msgspec.Struct):
-    """An audit that is done, and what it looked at."""
+    """An audit that is done, and its options."""
 
     location: str
-    looks: dict[str, Any]
+    options: dict[str, Any] = msgspec.field(name="looks")
     document: AuditDocument
 
     def __post_init__(self) -> None:
-        """Demand a time.
-
-        Raises:
-            ValueError: The document has none.
-        """
+        """Raise ValueError if the document has no time."""
         datetime.fromisoformat(self.document.time)
 
     @property
@@ -51,7 +47,7 @@ class AuditRecord:
 
     Args:
         path: The file; it need not exist.
-        options: What the audits look at beside the log.
+        options: The additional inputs of the audits.
         now: The present of the audits, with a zone.
 
     Attributes:
@@ -92,7 +88,7 @@ class AuditRecord:
         self._file.close()
 
     def document(self, location: str) -> AuditDocument:
-        """The audit of a table that is in the record."""
+        """Return the audit of a table that is in the record."""
         start, length = self._places[location]
         self._file.seek(start)
         return msgspec.json.decode(self._file.read(length), type=_Line).document
@@ -112,21 +108,21 @@ class AuditRecord:
 
     def _open(self, day: date) -> None:
         """Take the lines that count, and leave out those that count no more."""
-        kept: list[tuple[int, int, _Line]] = []
+        counting: list[tuple[int, int, _Line]] = []
         end = 0
-        for line, found in self._lines():
-            if found.day >= day:
-                kept.append((end, len(line), found))
+        for line, record in self._lines():
+            if record.day >= day:
+                counting.append((end, len(line), record))
             end += len(line)
-        if sum(length for _, length, _ in kept) < end:
-            self._leave_out_others([(start, length) for start, length, _ in kept])
+        if sum(length for _, length, _ in counting) < end:
+            self._leave_out_others([(start, length) for start, length, _ in counting])
         else:
             self._file.truncate(end)
         place = 0
-        for _, length, found in kept:
-            if _asked(found.looks) == self._options and found.day == day:
-                self.versions[found.location] = found.document.version
-                self._places[found.location] = (place, length)
+        for _, length, record in counting:
+            if _asked(record.options) == self._options and record.day == day:
+                self.versions[record.location] = record.document.version
+                self._places[record.location] = (place, length)
             place += length
 
     def _leave_out_others(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -142,13 +138,13 @@ class AuditRecord:
             raise OSError(errno.EBUSY, "another program replaced it")
 
     def _lines(self) -> Iterator[tuple[bytes, _Line]]:
-        """The whole lines."""
+        """Yield the complete lines."""
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
             if not line.endswith(b"\n"):
                 break
             try:
-                found = msgspec.json.decode(line, type=_Line)
+                record = msgspec.json.decode(line, type=_Line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise RequestError(
                     f"Line {number} of {self._path} is not of a record of audits: {error}. Name another file, or "
@@ -156,7 +152,7 @@ class AuditRecord:
                     path=str(self._path),
                     position=number,
                 ) from error
-            yield line, found
+            yield line, record
 
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(
@@ -165,5 +161,5 @@ class AuditRecord:
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that ask for something, whichever of the others a version of this program writes too."""
+    """Return the options that are set."""
     return {name: value for name, value in options.items() if value}

@@ -1,20 +1,32 @@
-"""Many tables in Spark's tasks: what comes back from a cluster is data, and never code."""
+"""Many tables in Spark's tasks: audits, and a survey of one row a table.
+
+Invariants: tasks return data and never code. The survey has one row a table, in the order given; a table that cannot be
+opened is a row with its error. Credentials travel inside the function that the tasks run, never in settings or plans,
+and no error text contains them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
 
 from explorer.auditing.document import AuditDocument
 from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.protocol.table_features import supported_features
+from explorer.credentials import concealed, secrets_of
 from explorer.fleet.one_table import TableAudit, Task
 from explorer.storage.schemes import known_scheme
+from explorer.table import Table, open_table
 
-__all__ = ["on_spark"]
+if TYPE_CHECKING:
+    from explorer.job import Job
+
+__all__ = ["SCHEMA", "on_spark", "survey", "survey_row"]
 
 _ANSWERS: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
 
@@ -33,9 +45,9 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
     require_pyspark()
     from explorer.spark.map_tables import map_tables
 
-    found = list(places)
-    yield from (place for place in found if not isinstance(place, str))
-    locations = [place for place in found if isinstance(place, str)]
+    given = list(places)
+    yield from (place for place in given if not isinstance(place, str))
+    locations = [place for place in given if isinstance(place, str)]
     for place in locations:
         scheme = known_scheme(place)
         if scheme is not None and not scheme.persistent:
@@ -45,9 +57,9 @@ def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAu
 
 
 def _in_task(location: str, task: Task) -> dict[str, Any]:
-    found = task(location)
-    error = None if found.error is None else found.error.facts()
-    return {"location": location, "answer": msgspec.json.encode(_TaskResult(found.document, error, found.known))}
+    audited = task(location)
+    error = None if audited.error is None else audited.error.facts()
+    return {"location": location, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
 
 
 def _read_answer(row: Mapping[str, Any]) -> TableAudit:
@@ -57,9 +69,107 @@ def _read_answer(row: Mapping[str, Any]) -> TableAudit:
 
 
 def _error_of(facts: dict[str, Any]) -> ExplorerError:
-    """The error of facts: of its class, with those facts."""
+    """Return the error of facts: of its class, with those facts."""
     kinds: list[type[ExplorerError]] = [ExplorerError]
     for kind in kinds:
         kinds += kind.__subclasses__()
     name, message = facts.pop("error"), facts.pop("message")
     return next(kind for kind in kinds if kind.__name__ == name)(message, **facts)
+
+
+_MOST_PROBLEMS: Final = 20
+SCHEMA: Final = pa.schema(
+    [
+        ("location", pa.string()),
+        ("version", pa.int64()),
+        ("min_reader_version", pa.int32()),
+        ("min_writer_version", pa.int32()),
+        ("features", pa.list_(pa.string())),
+        ("num_files", pa.int64()),
+        ("size_in_bytes", pa.int64()),
+        ("num_records", pa.int64()),
+        ("num_deleted_records", pa.int64()),
+        ("problems", pa.list_(pa.string())),
+        ("error", pa.string()),
+        ("message", pa.string()),
+    ]
+)
+"""A row of the survey; ``num_records`` counts masked rows, ``error`` is the class of its error, or null."""
+
+
+def survey(
+    locations: Sequence[str | os.PathLike[str]],
+    storage_options: Mapping[str, Any] | None = None,
+    roots: Sequence[str] | None = None,
+    *,
+    verify: bool = False,
+) -> Job[pa.Table]:
+    """Survey many tables.
+
+    Args:
+        locations: As for `explorer.open_table`; tasks must be able to reach local ones.
+        storage_options: Options of the object stores.
+        roots: Places that may be read; None allows every place.
+        verify: Also verify each log in whole, which reads all of it.
+
+    Returns:
+        A job, whose result has one row for each location, in their order, with the columns of `SCHEMA`.
+
+    Raises:
+        RequestError: A location is in memory, which no task can see.
+        EngineUnavailable: PySpark is missing.
+    """
+    from explorer.spark.engine.session import require_pyspark
+
+    require_pyspark()
+    from explorer.spark.map_tables import map_tables
+
+    places = [os.fspath(location) for location in locations]
+    for place in places:
+        scheme = known_scheme(place)
+        if scheme is not None and not scheme.persistent:
+            raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
+    # A task has another working folder, in which a relative path means another table.
+    absolute = [place if "://" in place else os.path.realpath(place) for place in places]
+    task = partial(survey_row, storage_options=storage_options, roots=roots, verify=verify)
+    return map_tables("Survey", absolute, task, SCHEMA)
+
+
+def survey_row(
+    location: str,
+    storage_options: Mapping[str, Any] | None = None,
+    roots: Sequence[str] | None = None,
+    *,
+    verify: bool = False,
+) -> dict[str, Any]:
+    """Return one row of the survey; the arguments are those of `survey`."""
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"location": location, "problems": []}
+    secrets = secrets_of(storage_options or {})
+    try:
+        table = open_table(location, storage_options=storage_options, roots=roots, cache=False)
+        row["version"] = table.latest_version()
+        row |= _facts(table)
+        if verify:
+            report = table.verify()
+            named = [f"{problem.kind}: {problem.detail}" for problem in report.problems[:_MOST_PROBLEMS]]
+            rest = len(report.problems) - len(named)
+            row["problems"] = [*named, *([f"and {rest} more"] if rest else [])]
+    except ExplorerError as error:
+        row |= {"error": type(error).__name__, "message": concealed(str(error), secrets)}
+    except Exception as error:  # noqa: BLE001 - one table, whatever is in it, must not end the survey of the others
+        row |= {"error": type(error).__name__, "message": concealed(str(error).split("\n", 1)[0], secrets)}
+    return row
+
+
+def _facts(table: Table) -> dict[str, Any]:
+    snapshot = table.snapshot()
+    protocol = snapshot.protocol
+    return {
+        "min_reader_version": protocol.min_reader_version,
+        "min_writer_version": protocol.min_writer_version,
+        "features": sorted(supported_features(protocol)),
+        "num_files": snapshot.num_files,
+        "size_in_bytes": snapshot.size_in_bytes,
+        "num_records": snapshot.num_records,
+        "num_deleted_records": snapshot.num_deleted_records,
+    }

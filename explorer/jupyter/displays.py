@@ -6,20 +6,41 @@ object's plain form, as IPython does with any display that raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import pyarrow as pa
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from explorer.jupyter.markup import joined, tag
+from explorer import formatting as fmt
 from explorer.report import TableReport
-from explorer.views.arrow_cards import arrow_card
-from explorer.views.card import Card, Rows
-from explorer.views.cards import CARDED_BY_NAME, card_of, carded
+from explorer.views.card import Card, CardRows
+from explorer.views.cards import CARDED_BY_NAME, arrow_card, card_of, carded
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
-__all__ = ["card_html", "register"]
+__all__ = ["card_html", "joined", "register", "tag"]
+
+
+def tag(name: str, *content: object, **attributes: object) -> Markup:
+    """Return an element. ``class_`` is written ``class``, ``aria_label`` is written ``aria-label``.
+
+    Args:
+        name: The element's name; ours, never a table's.
+        *content: `Markup` as it is, anything else as text; None is left out.
+        **attributes: Values are text; None leaves the attribute out.
+    """
+    written = (_attribute(key, value) for key, value in attributes.items() if value is not None)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, Markup().join(written), joined(content))
+
+
+def joined(parts: Iterable[object]) -> Markup:
+    """Return the parts one after the other, each as `tag` takes its content."""
+    return Markup().join(part if isinstance(part, Markup) else fmt.plain(part) for part in parts if part is not None)
+
+
+def _attribute(key: str, value: object) -> Markup:
+    return Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), escape(fmt.plain(value)))
+
 
 # An output cell keeps its style when the page is saved, so each card brings what it needs. The names begin with `dtc`,
 # as JupyterLab's own rules for tables reach into every output.
@@ -77,7 +98,7 @@ def _teach(formatter: Any, kind: type | str, card: Callable[[Any], Card]) -> Non
     formatter.formatters["text/plain"].for_type(kind, lambda value, printer, _cycle: printer.text(card(value).plain()))
 
 
-def _table(rows: Rows) -> Markup:
+def _table(rows: CardRows) -> Markup:
     head = tag("tr", *(tag("th", heading, scope="col") for heading in rows.headings))
     body = joined(tag("tr", *(tag("td", cell) for cell in row)) for row in rows.cells)
     more = tag("p", f"and {rows.more:,} more") if rows.more else None

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from explorer.auditing.erasure import Neighbour
-from explorer.core.errors import NotAllowed, VersionGap
+from explorer.core.errors import NotAllowed
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.tables.followed_table import FollowedTable
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
-from explorer.views import TableFacts
-from explorer.views.act.desk.attempts import Attempts
-from explorer.views.act.desk.draft import ChangeableTable
+from explorer.views.act.desk.draft import Attempts, ChangeableTable
 
-__all__ = ["OneTable", "PlannedTable"]
+__all__ = ["OneTable"]
 
 
-class OneTable:
-    """The table of a widget: a `explorer.page.tables.tables.Tables` with one entry, whatever name is asked for.
+class OneTable(FollowedTables):
+    """The table of a widget: a `explorer.page.tables.Tables` with one entry, whatever name is asked for.
 
     Args:
         table: The table; one that can be changed if ``allow_commits``.
@@ -45,26 +42,6 @@ class OneTable:
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)
 
-    def facts(self, name: str = "") -> TableFacts:  # noqa: ARG002  # there is one
-        """Return the facts of the table as it is now; see `FollowedTable.facts`."""
-        return self._followed.facts()
-
-    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:  # noqa: ARG002  # there is one
-        """Return the facts of the versions before a gap in the log."""
-        return self._followed.facts_before(gap)
-
-    def reading(self, name: str) -> TableReading | None:  # noqa: ARG002  # there is one
-        """Return the first reading of the log that goes on, or that a person ended; None without one."""
-        return self._followed.reading
-
-    def is_being_read(self, name: str) -> bool:  # noqa: ARG002  # there is one
-        """Return whether who asks for the facts waits for another."""
-        return self._followed.is_being_read
-
-    def stop_reading(self, name: str) -> None:  # noqa: ARG002  # there is one
-        """End the first reading of the log."""
-        self._followed.stop_reading()
-
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
         """Return no tables: a notebook knows no others."""
         return (), ()
@@ -77,9 +54,8 @@ class OneTable:
         """Refuse a source of rows that may not be read."""
         self._changeable.check_source(source)
 
-    def check_again(self, name: str = "", *, reopen: bool = False) -> None:  # noqa: ARG002  # there is one
-        """Check the log at the next question."""
-        self._followed.check_again(reopen=reopen)
+    def _followed_table(self, name: str) -> FollowedTable:  # noqa: ARG002  # there is one
+        return self._followed
 
     @property
     def _changeable(self) -> ChangeableTable:
@@ -94,11 +70,7 @@ class OneTable:
 
 
 class PlannedTable:
-    """A table that plans changes and refuses to make them.
-
-    Args:
-        table: The table.
-    """
+    """A table that plans changes and refuses to make them."""
 
     def __init__(self, table: ChangeableTable) -> None:
         self._table = table

@@ -32,8 +32,8 @@ def check_paths(view: TableView, paths: Sequence[str]) -> None:
         RequestError: One never was.
     """
     known = view.facts.keep("paths", lambda: _paths(view))
-    found = set(known.filter(pc.is_in(known, value_set=pa.array(paths, pa.string()))).to_pylist())
-    strange = [path for path in paths if path not in found]
+    matches = set(known.filter(pc.is_in(known, value_set=pa.array(paths, pa.string()))).to_pylist())
+    strange = [path for path in paths if path not in matches]
     if strange:
         named = ", ".join(map(repr, strange[:_NAMED])) + (" and others" if len(strange) > _NAMED else "")
         raise RequestError(
@@ -87,8 +87,8 @@ def converted(planned: Planned, form: str, limit: int | None) -> Any:
 
 def _live(view: TableView, version: int, wanted: pa.Array) -> pa.Table:
     files = view.facts.snapshot(version).files()
-    found = files.filter(pc.is_in(files.column("path"), value_set=wanted))
-    return found.add_column(0, "version", pa.array([version] * found.num_rows, pa.int64()))
+    matching = files.filter(pc.is_in(files.column("path"), value_set=wanted))
+    return matching.add_column(0, "version", pa.array([version] * matching.num_rows, pa.int64()))
 
 
 def _paths(view: TableView) -> pa.Array:

@@ -11,16 +11,15 @@ from typing import Final
 from markupsafe import Markup
 
 from explorer import formatting as fmt
-from explorer.jupyter.displays import card_html
-from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.displays import card_html, joined, tag
 from explorer.views import TableView
 from explorer.views.card import Card
 from explorer.views.cards import card_of
-from explorer.views.figures.still_bars import SPAN, StillBar, bars_of
+from explorer.views.figures.strip_frame import SPAN, StillBar, bars_of
 from explorer.views.figures.theme import LIGHT
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["picture_html", "picture_text", "strip_html"]
+__all__ = ["picture_html", "picture_text"]
 
 _MARKS: Final = 96
 _COLOURS: Final = {"a": LIGHT.added, "r": LIGHT.removed, "m": LIGHT.remasked, "u": LIGHT.idle}
@@ -57,7 +56,7 @@ def picture_text(view: TableView) -> str:
 
 
 def _card(view: TableView) -> Card:
-    """The chosen version in facts, above the latest commits."""
+    """Return the chosen version in facts, above the latest commits."""
     commit, diff = view.commit, view.facts.diff(view.other, view.version)
     made = "its commit is no longer in the log"
     if commit is not None:
@@ -74,5 +73,5 @@ def _card(view: TableView) -> Card:
 
 
 def _outline(bar: StillBar) -> str:
-    """A rectangle as a part of a path, a third as long as an element of its own."""
+    """Return A rectangle as a part of a path, a third as long as an element of its own."""
     return f"M{bar.x:.1f} {bar.y:.1f}h{bar.width:.1f}v{bar.height:.1f}h-{bar.width:.1f}z"

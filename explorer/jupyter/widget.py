@@ -22,13 +22,12 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly, waiting_script
 from explorer.jupyter.displays import card_html
-from explorer.jupyter.notebook_host import NotebookHost
 from explorer.jupyter.one_table import OneTable
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
-from explorer.jupyter.window import WidgetWindow
+from explorer.jupyter.window import NotebookHost, WidgetWindow
 from explorer.page.address import Address
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 from explorer.page.pages import Rendered
 from explorer.page.session import screen_of, theme_of
 from explorer.page.tabs import TABS
@@ -126,9 +125,9 @@ class TableExplorer(anywidget.AnyWidget):
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and a picture of it for pages where no kernel lives."""
-        found = super()._repr_mimebundle_(**kwargs)
-        bundle, metadata = found if isinstance(found, tuple) else (found, {})
+        """Return the widget, and a picture of it for pages where no kernel lives."""
+        result = super()._repr_mimebundle_(**kwargs)
+        bundle, metadata = result if isinstance(result, tuple) else (result, {})
         html, text = self._pictured()
         return {**(bundle or {}), "text/plain": text, "text/html": html}, metadata
 
@@ -201,8 +200,8 @@ class TableExplorer(anywidget.AnyWidget):
             RequestError, EngineUnavailable: As in `rows`.
         """
         view = self.view
-        found = changes_found(view, change_range(view), keys, inferred=inferred)
-        return converted(found, _one_of("as_", as_, FORMS), limit)
+        planned = changes_found(view, change_range(view), keys, inferred=inferred)
+        return converted(planned, _one_of("as_", as_, FORMS), limit)
 
     def go(self, version: int, compare_version: int | None = None) -> None:
         """Choose a version and the one to compare it with (None: the one before) in one step.
@@ -386,7 +385,7 @@ class TableExplorer(anywidget.AnyWidget):
         return Address(table=self.table.name).to(**versions, **self._beside_versions())
 
     def _beside_versions(self) -> dict[str, object]:
-        """The fields of an address that the other traits are."""
+        """Return the fields of an address that come from the other traits."""
         picked = "\n".join(self.selected_files) or None
         return {"tab": self.tab, "where": self.predicate or None, "picked": picked}
 
@@ -418,11 +417,7 @@ class TableExplorer(anywidget.AnyWidget):
             self._led_by = None
 
     def _set(self, **values: object) -> None:
-        """Set some traits in one step: all of them, or none.
-
-        Raises:
-            ExplorerError: As `taken`.
-        """
+        """Set some traits in one step: all of them, or none; raise as `taken`."""
         checked = {name: self.taken(name, value) for name, value in values.items()}
         with self.hold_trait_notifications():
             for name, value in checked.items():

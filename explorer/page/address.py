@@ -13,16 +13,16 @@ from urllib.parse import parse_qs, urlencode
 
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import METRICS
 
-__all__ = ["STANDINGS", "Address", "address_of"]
+__all__ = ["STATUSES", "Address", "address_of"]
 
-STANDINGS = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
+STATUSES = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
 """Which tables the list shows: all, those that are broken, those that this program cannot read, and those by their
 worst finding."""
 
@@ -61,7 +61,7 @@ _KEYS = {
     "act": "act",
     "step": "step",
     "back": "back",
-    "standing": "standing",
+    "status": "standing",
     "show": "show",
 }
 _ANSWER = "f."
@@ -78,7 +78,7 @@ _CHOICES = {
     "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
-    "standing": STANDINGS,
+    "status": STATUSES,
     "show": ("", "activity"),
 }
 
@@ -128,7 +128,7 @@ class Address:
     act: str = ""
     step: str = "fill"
     back: str = ""
-    standing: str = ""
+    status: str = ""
     show: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
@@ -140,7 +140,7 @@ class Address:
             RequestError: A field has a value that does not exist; the message names those that do.
         """
         values = parse_qs(query.removeprefix("?"), keep_blank_values=True)
-        given = [(key[len(_ANSWER) :], found[-1]) for key, found in values.items() if key.startswith(_ANSWER)]
+        given = [(key[len(_ANSWER) :], texts[-1]) for key, texts in values.items() if key.startswith(_ANSWER)]
         address = cls(
             **{name: values[key][-1] for name, key in _KEYS.items() if key in values},
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
@@ -203,7 +203,7 @@ class Address:
 
     def resumed(self) -> Address | None:
         """Return the address of the plan from which the person came; None where there is none."""
-        values = {key: found[-1] for key, found in parse_qs(self.back).items()}
+        values = {key: texts[-1] for key, texts in parse_qs(self.back).items()}
         if values.get("act") not in offered_kinds():
             return None
         answers = sorted((key[len(_ANSWER) :], value) for key, value in values.items() if key.startswith(_ANSWER))
@@ -233,7 +233,7 @@ class Address:
 
     @property
     def kept_days(self) -> int | None:
-        """The retention that is looked at, in days; None for the table's own."""
+        """The chosen retention, in days; None for the table's own."""
         return int(self.keep) if self.keep.isdecimal() and len(self.keep) < 6 else None
 
     @property
@@ -243,7 +243,7 @@ class Address:
 
 
 def _one_name(table: str) -> str:
-    """The name of a table without slashes that name no folder; one that begins with a slash is no name of a table."""
+    """Return a table's name without slashes that name no folder; one that begins with a slash is invalid."""
     return table if table.startswith("/") else "/".join(filter(None, table.split("/")))
 
 

@@ -1,14 +1,17 @@
-"""What one window shows, and the messages that change it: a page is sent as its differences from the page before."""
+"""The page on show in one window: its first HTML, and the messages that change it, as differences between two pages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Final
+
+from markupsafe import Markup
 
 from explorer.page.host import Host
-from explorer.page.pages import Rendered
+from explorer.page.pages import TABLE_REGIONS, Rendered
 
-__all__ = ["Drawing"]
+__all__ = ["Drawing", "first_figures", "window_values"]
 
 
 class Drawing:
@@ -83,11 +86,39 @@ class _Figures:
 
     def messages(self, rendered: Rendered) -> dict[str, object]:
         """Return what changes each figure into that of a page, and take it that the window has it."""
-        found: dict[str, object] = {}
+        changes: dict[str, object] = {}
         if rendered.timeline is not None:
-            found["strip"] = rendered.timeline.message(self._strip)
+            changes["strip"] = rendered.timeline.message(self._strip)
             self._strip = rendered.timeline
         if rendered.chart is not None:
-            found["chart"] = rendered.chart.message(self._chart)
+            changes["chart"] = rendered.chart.message(self._chart)
             self._chart = rendered.chart
-        return {name: message for name, message in found.items() if message is not None}
+        return {name: message for name, message in changes.items() if message is not None}
+
+
+_CHART_HEIGHT: Final = 210
+_STRIP_HEIGHT: Final = 208
+
+
+def window_values(shown: Rendered, kind: str) -> dict[str, Any]:
+    """Return the values of the template for a page.
+
+    Args:
+        shown: The page.
+        kind: ``table`` or ``home``.
+    """
+    return {
+        "kind": kind,
+        # Each is HTML of a template, which escaped what it shows.
+        "regions": {name: Markup(shown.regions.get(name, "")) for name in TABLE_REGIONS},  # noqa: S704
+        "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,
+        # Pixels that are kept free while there is no figure.
+        "chart_height": _CHART_HEIGHT if shown.chart is None else shown.chart.height,
+        "strip_height": _STRIP_HEIGHT if shown.timeline is None else shown.timeline.figure["layout"]["height"],
+    }
+
+
+def first_figures(shown: Rendered) -> dict[str, object]:
+    """Return the figures of a page, as its script draws them first."""
+    figures = {"strip": shown.timeline, "chart": shown.chart}
+    return {name: figure.message(None) for name, figure in figures.items() if figure is not None}

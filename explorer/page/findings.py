@@ -14,14 +14,14 @@ from explorer.page.tabs import tab_showing
 from explorer.views.act.intent_form import answers_of
 from explorer.views.card import TONES
 
-__all__ = ["AuditCard", "FindingView", "Part", "audit_card", "finding_view", "tone"]
+__all__ = ["AuditCard", "FindingView", "audit_card", "finding_view", "tone"]
 
 _MOST_NAMED = 3
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinkedText:
     """A piece of text, and the address that shows it; empty if there is none."""
 
     text: str
@@ -39,15 +39,15 @@ class FindingView:
         remedy: The next step, as a link; None if there is none or it is a command.
         command: A command to copy; empty if there is none.
         command_label: What copying it is called.
-        worst: Whether it is the first of those that somebody should act on.
+        worst: Whether it is the first of those to act on.
         rule, subject: What it is the finding of.
     """
 
     tone: str
     title: str
     effect: str
-    evidence: tuple[Part, ...]
-    remedy: Part | None
+    evidence: tuple[LinkedText, ...]
+    remedy: LinkedText | None
     command: str
     command_label: str
     worst: bool
@@ -66,8 +66,8 @@ class AuditCard:
         deadline: Until when the first remedy in time works, and of what; empty if none has a deadline to come.
         tone: Of the worst; ``ok`` if there is none.
         chip: The worst in two or three words, with how many more.
-        basis: How many rules looked, at what, when.
-        checked: What was looked for and not found.
+        basis: How many rules were checked, from which sources, when.
+        checked: The titles of the rules that passed.
         unanswered: Rules without an answer, and why; of many with one reason, how many.
     """
 
@@ -79,24 +79,24 @@ class AuditCard:
     chip: str
     basis: str
     checked: tuple[str, ...]
-    unanswered: tuple[Part, ...]
+    unanswered: tuple[LinkedText, ...]
 
 
 def audit_card(audit: Audit, address: Address) -> AuditCard:
     """Return what a page shows of an audit, with links that start from its address."""
-    found = audit.findings
-    more = len(found) - 1
-    findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(found))
+    reported = audit.findings
+    more = len(reported) - 1
+    findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(reported))
     answered = len(audit.results) - len(audit.not_answered)
-    looked = "log and files" if audit.checked_files else "the log alone"
+    sources = "log and files" if audit.checked_files else "the log alone"
     return AuditCard(
         version=audit.version,
         findings=findings,
         verdict=_verdict(audit),
         deadline=_deadline(audit),
-        tone=tone(found[0]) if found else "ok",
-        chip="" if not found else found[0].label + (f" +{more}" if more else ""),
-        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {looked}, "
+        tone=tone(reported[0]) if reported else "ok",
+        chip="" if not reported else reported[0].label + (f" +{more}" if more else ""),
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {sources}, "
         f"{fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),
@@ -110,7 +110,7 @@ def tone(finding: Finding) -> str:
 
 def _verdict(audit: Audit) -> str:
     if not audit.findings:
-        return "Nothing found" if len(audit.not_answered) < len(audit.results) / 2 else "Not checked"
+        return "No findings" if len(audit.not_answered) < len(audit.results) / 2 else "Not checked"
     kinds = [_COUNTED[finding.severity] for finding in audit.findings]
     return ", ".join(
         f"{len(list(group))} {kind}" if kind == "wrong" else fmt.plural(len(list(group)), kind)
@@ -124,22 +124,22 @@ def _deadline(audit: Audit) -> str:
     return "" if first is None else f"first deadline {fmt.day(moment(first[0] or 0))}: {first[1].title}"
 
 
-def _unanswered(audit: Audit) -> tuple[Part, ...]:
-    """The rules without an answer, those of one reason together."""
+def _unanswered(audit: Audit) -> tuple[LinkedText, ...]:
+    """Return the rules without an answer, those of one reason together."""
     reasons: dict[str, list[str]] = {}
     for result in audit.not_answered:
         reasons.setdefault(result.not_answered, []).append(result.rule.title)
-    return tuple(Part(f"{_asked(titles)}: {reason}") for reason, titles in reasons.items())
+    return tuple(LinkedText(f"{_questions(titles)}: {reason}") for reason, titles in reasons.items())
 
 
-def _asked(titles: list[str]) -> str:
+def _questions(titles: list[str]) -> str:
     return ", ".join(titles) if len(titles) <= _MOST_NAMED else f"{len(titles)} questions"
 
 
 def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingView:
     """Return a finding with links that start from an address; the worst of those to act on is marked."""
     remedy = finding.remedy
-    way = Part(remedy.label, _way(remedy, address))
+    way = LinkedText(remedy.label, _way(remedy, address))
     return FindingView(
         tone=tone(finding),
         title=finding.title,
@@ -154,8 +154,8 @@ def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingV
     )
 
 
-def _part(evidence: Evidence, address: Address) -> Part:
-    return Part(evidence.text, "" if evidence.place is None else _seen_at(evidence.place, address))
+def _part(evidence: Evidence, address: Address) -> LinkedText:
+    return LinkedText(evidence.text, "" if evidence.place is None else _seen_at(evidence.place, address))
 
 
 def _seen_at(place: Place, address: Address) -> str:

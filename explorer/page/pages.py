@@ -19,17 +19,16 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.credentials import without_credentials
 from explorer.debug import log_failure
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
-from explorer.page.chart import ChartFigure
-from explorer.page.commits_table import commits_table
 from explorer.page.findings import AuditCard, audit_card
 from explorer.page.render import render, render_blocks
-from explorer.page.strip import Screen, StripFigure, opening, still_bars, strip
+from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
-from explorer.page.tables.tables import Tables
+from explorer.page.tables import Tables
 from explorer.page.tabs import TABS, tab_named
-from explorer.page.window_work import WindowWork
+from explorer.page.tabs.overview import commits_table
+from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, problem_of
@@ -177,13 +176,13 @@ def bar(
 
 
 def _facts(tables: Tables, address: Address) -> TableFacts:
-    """The facts of a table; where a commit is missing, those of the versions before it, if one of them is asked for."""
+    """Return the facts of a table; if a commit is missing, those before it, if one of these versions is requested."""
     try:
         return tables.facts(address.table)
     except VersionGap as gap:
-        asked = address.version.removeprefix("v")
+        requested = address.version.removeprefix("v")
         readable = range(gap.earliest, gap.latest + 1) if gap.earliest is not None and gap.latest is not None else ()
-        if not asked.isdecimal() or len(asked) > 18 or int(asked) not in readable:
+        if not requested.isdecimal() or len(requested) > 18 or int(requested) not in readable:
             raise
         return tables.facts_before(address.table, gap)
 
@@ -220,7 +219,7 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
 
 
 def _numbered(address: Address, view: TableView) -> Address:
-    """The address with versions by number, so that the page's links keep their meaning over time."""
+    """Return the address with versions by number, so that the page's links keep their meaning over time."""
     version, compared = (
         text if not text or text.removeprefix("v").isdecimal() else str(number)
         for text, number in ((address.version, view.version), (address.compared, view.compared))
@@ -233,11 +232,11 @@ def _table(
 ) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
-    person, found = work.of(ActDesk).person, facts.cached_audit()
+    person, audit = work.of(ActDesk).person, facts.cached_audit()
     try:
         ask()
         shown = tab.view(view, address, work)
-        card = None if found is None else audit_card(found, address)
+        card = None if audit is None else audit_card(audit, address)
         values = shown.values | _shared(view, address) | {"card": card}
         regions |= render_blocks(shown.template or tab.template, **values)
         regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)
@@ -268,7 +267,7 @@ def _table(
         chart=chart,
         view=view,
         needs_spark=shown.needs_spark,
-        audit=found,
+        audit=audit,
     )
 
 
@@ -277,7 +276,7 @@ def _shared(view: TableView, address: Address) -> dict[str, object]:
 
 
 def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, str]:
-    """What surrounds the tab's content: the strip, the tabs, the commits, and why the history cannot be read."""
+    """Return the parts around the tab: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
         "tabs": render("tabs", tabs=TABS, case=work.of(CaseDesk), **_shared(view, address)),

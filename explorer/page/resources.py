@@ -10,17 +10,9 @@ from typing import Final
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
 __all__ = [
-    "FOLDER",
-    "FONTS",
-    "SCRIPTS",
-    "SHEET",
-    "edition",
-    "font_faces",
-    "module_text",
-    "plotly_script",
-    "scripts_text",
+    "FOLDER", "SCRIPTS", "SHEET", "edition", "font_faces", "module_text", "plotly_script", "scripts_text",
     "tokens",
-]
+]  # fmt: skip
 
 FOLDER: Final = Path(__file__).parent
 SHEET: Final = "style/app.css"
@@ -41,10 +33,10 @@ FONTS: Final = {
 def edition() -> str:
     """Return a digest of all files, for addresses that browsers may cache for good."""
     files = sorted(path for folder in ("script", "style") for path in (FOLDER / folder).rglob("*") if path.is_file())
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def tokens(root: str) -> str:

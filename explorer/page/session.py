@@ -1,4 +1,4 @@
-"""One window: it asks for addresses, and is sent what changed.
+"""One window: it asks for addresses, and is sent what changed; its work runs on threads and returns to the host's loop.
 
 The work of a page runs on a thread, so no other window waits for a long log; only the newest request is answered. The
 person sees every error as a notice, and the log records it with the request.
@@ -11,7 +11,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -21,14 +21,16 @@ from explorer.core.errors import ExplorerError
 from explorer.debug import log_failure
 from explorer.page.drawing import Drawing
 from explorer.page.host import Host
-from explorer.page.opening.steps import Steps, Stepwise
+from explorer.page.opening import Steps, Stepwise
 from explorer.page.pages import Rendered, notice
 from explorer.page.strip import Screen
-from explorer.page.tasks import WORKING, Tasks
 from explorer.page.window import Handler, Message
 from explorer.views.problems import problem_of
 
-__all__ = ["PATIENCE", "Asked", "Session", "screen_of", "theme_of"]
+__all__ = [
+    "CHECKING", "DRAWING", "PATIENCE", "WAITING", "WORKING", "PageRequest", "Session", "Tasks", "screen_of",
+    "theme_of",
+]  # fmt: skip
 
 _log = logging.getLogger(__name__)
 _LONGEST_QUERY: Final = 1_000_000
@@ -38,7 +40,7 @@ ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A page that is asked for.
 
     Attributes:
@@ -112,11 +114,11 @@ class Session(ABC):
         """Make the page to begin with: all if it is there soon, else what is known; and whether it is all."""
 
     @abstractmethod
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: PageRequest) -> Rendered:
         """Make a page, on a thread; every error is a page, too."""
 
     @abstractmethod
-    def threads(self, asked: Asked) -> Executor:
+    def threads(self, request: PageRequest) -> Executor:
         """Return the threads that make a page."""
 
     @abstractmethod
@@ -151,9 +153,9 @@ class Session(ABC):
         self.opened()
 
     @property
-    def wanted(self) -> Asked:
+    def wanted(self) -> PageRequest:
         """What the window wants to show."""
-        return Asked(self.query, self.theme, self.screen, self.by_person)
+        return PageRequest(self.query, self.theme, self.screen, self.by_person)
 
     @property
     def shown(self) -> Rendered:
@@ -202,8 +204,8 @@ class Session(ABC):
             self.host.send({"kind": "reload"})
             return
         self.awaited = query, time.monotonic()
-        asked, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
-        self.tasks.compute(self.threads(asked), number, partial(self.render, asked), arrived)
+        request, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
+        self.tasks.compute(self.threads(request), number, partial(self.render, request), arrived)
 
     def draw_again(self) -> None:
         """Make the page that is shown again."""
@@ -261,3 +263,68 @@ def screen_of(message: Message) -> Screen | None:
     """Return the size of the window that a message names; None if it names none."""
     width, height = message.amount("width"), message.amount("height")
     return Screen(min(width, 8_000), min(height, 8_000)) if width and height else None
+
+
+# Threads of their own for each kind of work: pages that wait for a table, or a long export, keep nothing else waiting.
+DRAWING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-page")
+WAITING: Final = ThreadPoolExecutor(max_workers=64, thread_name_prefix="explorer-wait")
+CHECKING: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-check")
+WORKING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-work")
+
+
+class Tasks:
+    """Carries results of threads to the loop of a window.
+
+    Args:
+        host: Has the loop.
+        tell: Takes, on the loop, what was raised, and the number of the request for which it was.
+        orphaned: Called when work has ended whose window was closed meanwhile.
+    """
+
+    def __init__(self, host: Host, tell: Callable[[Exception, int], None], orphaned: Callable[[], None]) -> None:
+        self._host, self._tell, self._orphaned = host, tell, orphaned
+
+    def compute(
+        self, threads: Executor, number: int, work: Callable[[], ResultT], then: Callable[[ResultT], object]
+    ) -> None:
+        """Compute something on a thread, and continue with it on the loop.
+
+        Args:
+            threads: Where.
+            number: The request that it answers.
+            work: Computes it.
+            then: Takes the result.
+        """
+        self.watch(threads, number, work, lambda done: then(done.result()))
+
+    def watch(
+        self, threads: Executor, number: int, work: Callable[[], ResultT], then: Callable[[Future[ResultT]], object]
+    ) -> None:
+        """Do the same, and continue even if the work fails; ``then`` decides what an error means."""
+
+        def ended(done: Future[ResultT]) -> None:
+            if not self._host.is_open:
+                self._orphaned()
+            self.later(partial(then, done), number)
+
+        threads.submit(work).add_done_callback(ended)
+
+    def begin(self, work: Callable[[], object], number: int) -> None:
+        """Do long work that reports its own result; only what it raises comes back."""
+
+        def ended(done: Future[object]) -> None:
+            if done.exception() is not None:
+                self.later(done.result, number)
+
+        WORKING.submit(work).add_done_callback(ended)
+
+    def later(self, then: Callable[[], object], number: int) -> None:
+        """Do something on the loop, if the window is still there; from any thread."""
+        self._host.later(partial(self.guarded, then, number))
+
+    def guarded(self, then: Callable[[], object], number: int) -> None:
+        """Do something at once, and say what it raises: a request must never end in silence."""
+        try:
+            then()
+        except Exception as error:  # noqa: BLE001  # shown and logged
+            self._tell(error, number)

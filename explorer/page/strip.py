@@ -1,4 +1,4 @@
-"""The strip above a table's tabs: the chosen version, the ways to others, the zoom, the commits as still bars."""
+"""The strip above a table's tabs: the chosen version, the links to others, the zoom, the commits; and a tab's chart."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from explorer.page.address import Address
 from explorer.page.render import render
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure, Part, plain_json
-from explorer.views.figures.still_bars import SPAN, bars_of
+from explorer.views.figures.strip_frame import SPAN, bars_of
 from explorer.views.table.commits import redated_note
-from explorer.views.table.opening import opening_facts
+from explorer.views.table.overview import opening_facts
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import LEAST_WINDOW, clamped
 
-__all__ = ["Screen", "StripFigure", "opening", "still_bars", "strip"]
+__all__ = ["ChartFigure", "Screen", "StripFigure", "opening", "still_bars", "strip"]
 
 _DAY: Final = 86_400_000
 _PERIODS: Final = (("30 d", 30 * _DAY), ("1 y", 365 * _DAY))
@@ -46,7 +46,7 @@ class Screen:
         return self.height < _LOW
 
     def like(self, other: Screen) -> bool:
-        """Whether a page drawn for one fits the other."""
+        """Return whether a page drawn for one fits the other."""
         return abs(self.width - other.width) <= 4 and self.low == other.low
 
 
@@ -134,7 +134,7 @@ def still_bars(timeline: Timeline) -> str:
 
 
 def _following(view: TableView, address: Address, version: int) -> str | None:
-    """The zoom of the address, moved so that a version is inside."""
+    """Return the zoom of the address, moved so that a version is inside."""
     if address.window is None or not view.zoomable:
         return address.zoom or None
     first, last = view.shown
@@ -149,24 +149,24 @@ def _following(view: TableView, address: Address, version: int) -> str | None:
 
 
 def _zooms(view: TableView, address: Address) -> list[tuple[str, str, str, bool]]:
-    """The ways to see more or fewer versions: name, words, address, whether it is the one on show."""
-    (first, last), whole = view.shown, view.facts.whole
+    """Return the ways to see more or fewer versions: name, words, address, whether it is the one on show."""
+    (first, last), full = view.shown, view.facts.whole
     span = last - first + 1
     middle = view.version if first <= view.version <= last else (first + last) // 2
-    half, double = max(span // 2, LEAST_WINDOW), min(span * 2, whole[1] - whole[0] + 1)
-    inner = clamped((middle - half // 2, middle - half // 2 + half - 1), whole)
-    outer = clamped((middle - double // 2, middle - double // 2 + double - 1), whole)
-    found = [
+    half, double = max(span // 2, LEAST_WINDOW), min(span * 2, full[1] - full[0] + 1)
+    inner = clamped((middle - half // 2, middle - half // 2 + half - 1), full)
+    outer = clamped((middle - double // 2, middle - double // 2 + double - 1), full)
+    zooms = [
         ("in", "Zoom in", address.to(zoom=_zoom(view, *inner)) if span > LEAST_WINDOW else "", False),
-        ("out", "Zoom out", address.to(zoom=_zoom(view, *outer)) if span < whole[1] - whole[0] + 1 else "", False),
+        ("out", "Zoom out", address.to(zoom=_zoom(view, *outer)) if span < full[1] - full[0] + 1 else "", False),
     ]
     commits = view.facts.commits
     for name, length in _PERIODS:
         start = int(commits.versions[np.searchsorted(commits.times, commits.times[-1] - length)])
-        if whole[0] < start < whole[1] - LEAST_WINDOW:
-            window = start, whole[1]
-            found.append((name, f"The last {name}", address.to(zoom=_zoom(view, *window)), (first, last) == window))
-    return [*found, ("all", "All versions", address.to(zoom=None), (first, last) == whole)]
+        if full[0] < start < full[1] - LEAST_WINDOW:
+            window = start, full[1]
+            zooms.append((name, f"The last {name}", address.to(zoom=_zoom(view, *window)), (first, last) == window))
+    return [*zooms, ("all", "All versions", address.to(zoom=None), (first, last) == full)]
 
 
 def _zoom(view: TableView, first: int, last: int) -> str | None:
@@ -175,14 +175,44 @@ def _zoom(view: TableView, first: int, last: int) -> str | None:
 
 
 def _summary(view: TableView, bars: Timeline) -> str:
-    """The strip in words, for those who do not see it."""
+    """Return the strip in words, for those who do not see it."""
     shown = f"Versions {bars.first} to {bars.last}"
     if not bars.single:
         shown += f", {bars.width_in_words} in a mark"
     ends = f"v{view.version} is chosen" + (f", v{view.other} compared" if view.other != view.version else "")
     large = [f"{label}, {detail}" for label, detail in zip(bars.alone.labels, bars.alone.details, strict=True)][:5]
-    said = [shown, ends, *([f"far above the median: {'; '.join(large)}"] if large else [])]
-    said += [note.rstrip(".")] if (note := redated_note(view.facts.commits)) else []
-    said += [f"{lane.name}: {span.label}, v{span.first} to v{span.last}"
+    sentences = [shown, ends, *([f"far above the median: {'; '.join(large)}"] if large else [])]
+    sentences += [note.rstrip(".")] if (note := redated_note(view.facts.commits)) else []
+    sentences += [f"{lane.name}: {span.label}, v{span.first} to v{span.last}"
              for lane in view.lanes for span in lane.spans if span.label and span.state != "readable"][:6]  # fmt: skip
-    return fmt.plain(". ".join(said), 1500)
+    return fmt.plain(". ".join(sentences), 1500)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFigure:
+    """A figure below the tab's head.
+
+    Attributes:
+        key: What its data follow from. Two figures with the same key differ in their shapes alone.
+        figure: As plotly takes it; its width is that of its place.
+    """
+
+    key: tuple[object, ...]
+    figure: Figure
+
+    def message(self, before: ChartFigure | None) -> object:
+        """Return what a window needs that shows the one before: all, the shapes alone, or None for nothing."""
+        if before is None or before.key != self.key:
+            return plain_json(self.figure)
+        return None if self._shapes == before._shapes else plain_json({"shapes": self._shapes})
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        height = self.figure["layout"]["height"]
+        assert isinstance(height, int), "a figure states its height"
+        return height
+
+    @property
+    def _shapes(self) -> object:
+        return self.figure["layout"].get("shapes", [])

@@ -1,33 +1,27 @@
-"""What a tab is: its place in the address, its template, what it shows, what it exports, its messages."""
+"""The definition of a tab: its place in the address, its template, its values, its exports as files, its messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
+import msgspec
+
 from explorer.auditing import Aspect
 from explorer.page.address import Address
-from explorer.page.window import Handler, Window
-from explorer.page.window_work import NewWindow, TabWork, WindowWork
+from explorer.page.window import Handler, NewWindow, TabWork, Window, WindowWork
 from explorer.report.signature import SigningKey
+from explorer.spreadsheet import escaped_words
 from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 
 __all__ = [
-    "Document",
-    "Export",
-    "Exported",
-    "Page",
-    "Tab",
-    "TabSpec",
-    "Text",
-    "arranged",
-    "listed",
-    "narrowed",
-    "pinned",
-]
+    "Document", "Export", "Exported", "JsonText", "Page", "Tab", "TabSpec", "arranged", "export_files", "listed",
+    "narrowed", "pinned",
+]  # fmt: skip
 
 _MOST_COLUMNS: Final = 100
 
@@ -75,7 +69,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonText:
     """A JSON text as the log has it: its name without the ending, its title, and the text."""
 
     name: str
@@ -83,7 +77,7 @@ class Text:
     text: str
 
 
-Exported: TypeAlias = Listing | Document | Page | Text
+Exported: TypeAlias = Listing | Document | Page | JsonText
 Export = Callable[[TableView, Address, WindowWork], Exported]
 
 
@@ -91,19 +85,11 @@ class Ask(Protocol):
     """Begins or computes what must be there before a tab is drawn; may take long."""
 
     def __call__(self, view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
-        """Begin it.
-
-        Args:
-            view: The table, version and tab.
-            address: What is asked for.
-            work: The window's running work.
-            by_person: The person asked for this address on a page that is open. An address that was opened or reloaded
-                may come from elsewhere, and begins nothing.
-        """
+        """Begin it; ``by_person`` is false for an address that was opened or reloaded, which begins nothing."""
 
 
 def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:
-    """What most tabs ask for before they are drawn."""
+    """Begin nothing, as most tabs."""
 
 
 def _begins_nothing(_window: Window) -> None:
@@ -178,3 +164,50 @@ def listed(listing: Listing, address: Address) -> dict[str, Any]:
     """Return the values by which a template shows a list as the address asks for it."""
     shown = arranged(listing, address)
     return {"listing": shown, "page": shown.paged()}
+
+
+_CHUNK = 1_000_000
+
+
+def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages that carry a file to the browser, and its signature if there is a key.
+
+    Args:
+        exported: The export; a list as CSV says what was done to cells that a spreadsheet would run.
+        id_: By which the browser puts the parts together.
+        format_: ``csv``, ``json``, or ``copy`` for the clipboard.
+    """
+    key, note = exported.key if isinstance(exported, Document | Page) else None, ""
+    match exported:
+        case Document():
+            text, suffix, media = _json(exported), "json", "application/json"
+            what = exported.what
+        case Page():
+            text, suffix, media, what = exported.text, "html", "text/html", exported.what
+        case JsonText():
+            text, suffix, media, what = exported.text, "json", "application/json", exported.what
+        case Listing() if format_ == "json":
+            text, suffix, media, what = exported.to_json(), "json", "application/json", "list"
+        case Listing():
+            text, escaped = exported.csv()
+            suffix, media, what, note = "csv", "text/csv", "list", escaped_words(escaped)
+    name = f"{exported.name}.{suffix}"
+    yield from _parts(id_, name, media, what, text, copy=format_ == "copy", note=note)
+    if key is not None:
+        signature = key.sign(text.encode()).decode()
+        yield from _parts(f"{id_}-signature", f"{name}.sig", "text/plain", "signature", signature)
+
+
+def _parts(
+    id_: str, name: str, media: str, what: str, text: str, *, copy: bool = False, note: str = ""
+) -> Iterator[dict[str, Any]]:
+    file = {"kind": "file", "id": id_, "copy": copy, "name": name, "type": media, "note": note}
+    for start in range(0, max(len(text), 1), _CHUNK):
+        end = start + _CHUNK
+        yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}
+
+
+def _json(document: Document) -> str:
+    if document.compact:
+        return msgspec.json.encode(document.content).decode() + "\n"
+    return json.dumps(document.content, ensure_ascii=False, indent=2)

@@ -12,22 +12,17 @@ from typing import Any, ClassVar, Final
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.address import Address, address_of
-from explorer.page.host import Host
-from explorer.page.identity import Identity
-from explorer.page.opening.early_page import PROGRESS, early_page, reading_line
-from explorer.page.opening.steps import Steps, Wait
+from explorer.page.host import Host, Identity
+from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
 from explorer.page.render import render
-from explorer.page.session import PATIENCE, Asked, Session
+from explorer.page.session import CHECKING, DRAWING, PATIENCE, WAITING, PageRequest, Session
 from explorer.page.strip import Screen
-from explorer.page.tables.table_reading import RightOfWay, TableReading
-from explorer.page.tables.tables import Tables
+from explorer.page.tab_spec import export_files
+from explorer.page.tables import RightOfWay, TableReading, Tables
 from explorer.page.tabs import begin_work, export_named, handlers, tab_named
-from explorer.page.tabs.export import export_files
-from explorer.page.tasks import DRAWING, LOOKING, WAITING
-from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
-from explorer.page.window import Handler, Message
-from explorer.page.window_work import NewWindow, WindowWork
+from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
+from explorer.page.window import Handler, Message, NewWindow, WindowWork
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
@@ -38,7 +33,7 @@ _log = logging.getLogger(__name__)
 _PAGES = RightOfWay()
 # So many times as long for what comes with the page itself, before a part of it is shown instead.
 _AT_FIRST: Final = 1.6
-_LOOK_EVERY: Final = 3_000
+_CHECK_EVERY: Final = 3_000
 _REPORT_EVERY: Final = 400
 
 
@@ -70,7 +65,7 @@ class TableSession(Session):
         self._work = begin_work(NewWindow(tables, host.identity.name or host.person, host.identity, self.redraw))
         self._watch = VersionWatch()
         self._visible = True
-        self._looking = False
+        self._checking = False
         # What to say above the next page; ends with a request.
         self._news: Problem | None = None
         # The reading whose early page is on show.
@@ -98,7 +93,7 @@ class TableSession(Session):
 
     def opened(self) -> None:
         """Look at the table now and then."""
-        self.host.every(_LOOK_EVERY, self.look)
+        self.host.every(_CHECK_EVERY, self.check_table)
         self.host.every(_REPORT_EVERY, self._report)
 
     def closed(self) -> None:
@@ -161,33 +156,33 @@ class TableSession(Session):
         self._reading = self._reading_of(address)
         return part, False
 
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: PageRequest) -> Rendered:
         """Make the page of a table."""
         try:
-            address = Address.parse(asked.query)
+            address = Address.parse(request.query)
         except ExplorerError as error:
-            return problem_page(address_of(asked.query), error, may_commit=self._tables.allow_commits)
+            return problem_page(address_of(request.query), error, may_commit=self._tables.allow_commits)
         try:
             with _PAGES.page():
                 return table_page(
                     self._tables,
                     address,
-                    asked.theme,
+                    request.theme,
                     self._work,
-                    asked.screen,
+                    request.screen,
                     wait=False,
-                    by_person=asked.by_person,
-                    is_wanted=lambda: asked.query == self.query,
+                    by_person=request.by_person,
+                    is_wanted=lambda: request.query == self.query,
                 )
         except Cancelled as error:
             reading = self._tables.reading(address.table)
-            early = None if reading is None else self._early(asked.query, reading)
+            early = None if reading is None else self._early(request.query, reading)
             return early or problem_page(address, error, may_commit=self._tables.allow_commits)
 
-    def threads(self, asked: Asked) -> Executor:
+    def threads(self, request: PageRequest) -> Executor:
         """Return the threads that draw; a page that waits for a table that others read waits apart."""
         try:
-            return WAITING if self._tables.is_being_read(address_of(asked.query).table) else DRAWING
+            return WAITING if self._tables.is_being_read(address_of(request.query).table) else DRAWING
         except ExplorerError:
             return DRAWING  # the page itself says what is wrong with the address
 
@@ -217,7 +212,7 @@ class TableSession(Session):
     def _judge(self, work: Callable[[], object]) -> None:
         """Find out what the page does not show yet, then draw it again; one such work at a time."""
         self._judging = True
-        self.tasks.watch(LOOKING, self.newest, work, self._judged)
+        self.tasks.watch(CHECKING, self.newest, work, self._judged)
 
     def _judged(self, done: Future[object]) -> None:
         self._judging = False
@@ -254,7 +249,7 @@ class TableSession(Session):
             return None  # the page itself says what is wrong with the address
 
     def _first_part(self, address: Address) -> Rendered | None:
-        """What is known soon of a table whose log takes long to read; None where there is nothing, or an error."""
+        """Return what is known early of a table whose log takes long to read; None if nothing is, or on an error."""
         reading = self._reading_of(address)
         if reading is None:
             return None
@@ -296,35 +291,35 @@ class TableSession(Session):
     def _set_visible(self, message: Message) -> None:
         """Read no log while the window is out of sight, and read it as soon as the window is seen again."""
         self._visible = message.is_set("visible")
-        self.look()
+        self.check_table()
 
-    def look(self) -> None:
+    def check_table(self) -> None:
         """See what became of the table; the shown version stays, a newer one is offered."""
-        if not (self._visible and self.drawing.complete) or self._looking:
+        if not (self._visible and self.drawing.complete) or self._checking:
             return
         try:
             address = Address.parse(self.query)
         except ExplorerError:
-            return  # the page says what is wrong with its address, and no look changes that
-        self._looking = True
+            return  # the page says what is wrong with its address, and no check changes that
+        self._checking = True
         facts = partial(self._tables.facts, address.table)
-        self.tasks.watch(LOOKING, self.newest, facts, partial(self._looked, self.query))
+        self.tasks.watch(CHECKING, self.newest, facts, partial(self._table_checked, self.query))
 
-    def _looked(self, query: str, done: Future[TableFacts]) -> None:
-        self._looking = False
-        # While another page is on its way, what is on show is not the page of the address, and the next look sees it.
+    def _table_checked(self, query: str, done: Future[TableFacts]) -> None:
+        self._checking = False
+        # While another page is on its way, what is on show is not the page of the address, and the next check sees it.
         if query == self.query and self.awaited is None:
             shown, error = None if self.view is None else self.view.facts, done.exception()
             self._follow(self._watch.news(shown, error if isinstance(error, Exception) else done.result()))
 
     def _follow(self, news: object) -> None:
-        """Draw what follows from a look."""
+        """Draw what follows from a check."""
         match news:
             case Lost(error):
                 self._say_lost(error)
-            case Back() | Changed():
+            case TableBack() | Changed():
                 self.draw_again()
-            case Replaced(before, newest):
+            case TableReplaced(before, newest):
                 query = Address.parse(self.query).to(version=None, compared=None)
                 self._move(query, "the table was replaced")
                 self._news = replaced_problem(before, newest)
@@ -341,7 +336,7 @@ class TableSession(Session):
     def _say_lost(self, error: Exception) -> None:
         """Say why the table on show cannot be read any more."""
         if not isinstance(error, ExplorerError):
-            log_failure(_log, f"a look at the table of {self.query or '?'} failed", error)
+            log_failure(_log, f"a check of the table of {self.query or '?'} failed", error)
         problem = lost_problem(error) if isinstance(error, ExplorerError) else problem_of(error)
         self.drawing.patch({"notice": notice(problem, retry=True)}, self.newest)
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from explorer.views import TableFacts
 
-__all__ = ["Back", "Changed", "Lost", "Newer", "News", "Replaced", "VersionWatch"]
+__all__ = ["Changed", "Lost", "Newer", "TableBack", "TableReplaced", "VersionWatch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,12 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class TableBack:
     """The table can be read again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class TableReplaced:
     """Another table is in its place: the newest versions of both."""
 
     before: int
@@ -42,11 +42,11 @@ class Changed:
     """The same versions, and something else of it is new."""
 
 
-News: TypeAlias = Lost | Back | Replaced | Newer | Changed | None
+News: TypeAlias = Lost | TableBack | TableReplaced | Newer | Changed | None
 
 
 class VersionWatch:
-    """Compares each look at the table with what is on show; each cause is reported once."""
+    """Compares each check of the table with the page; each cause is reported once."""
 
     def __init__(self) -> None:
         self._lost = ""
@@ -61,20 +61,20 @@ class VersionWatch:
 
         Args:
             shown: The facts on show; None if the page says why there is nothing to show.
-            seen: What a look at the table found, or why it failed.
+            seen: The facts of a check of the table, or why it failed.
         """
         if isinstance(seen, Exception):
             return self._failed(shown, seen)
         if shown is None:
             # A table that is there again may have something to show.
             before, self._seen = self._seen, seen
-            return None if seen is before else Back()
+            return None if seen is before else TableBack()
         if self._lost:
-            return Back()
+            return TableBack()
         if seen is shown:
             return None
         if not seen.follows(shown):
-            return Replaced(shown.last, seen.last)
+            return TableReplaced(shown.last, seen.last)
         return Newer(seen.last) if seen.last > shown.last else Changed()
 
     def _failed(self, shown: TableFacts | None, error: Exception) -> News:

@@ -1,16 +1,77 @@
-"""What a tab's messages need from their window: an interface, so that no tab knows the session."""
+"""The interface between a tab and its window, so that no tab knows the session: messages, and the running work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from explorer.page.identity import Identity
-from explorer.page.window_work import WindowWork
+from explorer.page.host import Identity
+from explorer.page.tables import Tables
+from explorer.report.signature import SigningKey
 from explorer.views import TableView
 
-__all__ = ["Handler", "Message", "Window"]
+__all__ = ["Handler", "Message", "NewWindow", "TabWork", "Window", "WindowWork"]
+
+
+class TabWork(Protocol):
+    """The work of one tab in one window."""
+
+    def stop_reading(self) -> None:
+        """Stop what Spark reads for it; a commit is never stopped by this."""
+
+
+Work = TypeVar("Work", bound=TabWork)
+
+
+@dataclass(frozen=True, slots=True)
+class NewWindow:
+    """What the work of a tab starts from.
+
+    Attributes:
+        tables: The tables that can be shown.
+        person: Name of the viewer; empty if not known.
+        identity: Who that is, as the server knows it, and what that person may do.
+        changed: To be called, on any thread, when what is to be shown has changed.
+    """
+
+    tables: Tables
+    person: str
+    identity: Identity
+    changed: Callable[[], None]
+
+
+class WindowWork:
+    """The work of a window.
+
+    Args:
+        works: The work of its tabs, at most one of each type.
+        key: Signs what is handed on; None where the host has none.
+        picks_files: Files can be selected, for code that works with them.
+
+    Attributes:
+        key, picks_files: As given.
+        signer: Whom it belongs to, as a report names it.
+    """
+
+    def __init__(self, works: Iterable[TabWork], key: SigningKey | None = None, *, picks_files: bool = False) -> None:
+        self.key = key
+        self.picks_files = picks_files
+        self.signer = None if key is None else key.signer
+        self._works: dict[type[TabWork], TabWork] = {type(work): work for work in works}
+
+    def of(self, kind: type[Work]) -> Work:
+        """Return the work of a type, which a tab of the registry has begun."""
+        work = self._works[kind]
+        assert isinstance(work, kind)
+        return work
+
+    def stop_reading(self, *kinds: type[TabWork]) -> None:
+        """Stop what Spark reads: for the tabs with these types of work, or for all of them."""
+        for kind, work in self._works.items():
+            if not kinds or kind in kinds:
+                work.stop_reading()
+
 
 Result = TypeVar("Result")
 
@@ -41,7 +102,7 @@ class Message:
         return value if isinstance(value, int) and value > 0 else 0
 
     def is_set(self, name: str) -> bool:
-        """Whether a field exists and is not empty."""
+        """Return whether a field exists and is not empty."""
         return bool(self.fields.get(name))
 
 

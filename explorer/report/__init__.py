@@ -10,23 +10,13 @@ compare. The digest covers everything that is stated. Every text from a table is
 out is named with the reason, never left out. Nothing here reads a clock, a file or a key ring; all of it is given.
 """
 
-from explorer.report.card import report_card
 from explorer.report.document import Signer, TableReport, TablesReport
 from explorer.report.erasure_statement import ErasureStatement, erasure_statement
 from explorer.report.page import render
-from explorer.report.table_report import table_report, tables_report
+from explorer.report.table_report import report_card, table_report, tables_report
 from explorer.report.verification import Verification, verify_report
 
 __all__ = [
-    "ErasureStatement",
-    "Signer",
-    "TableReport",
-    "TablesReport",
-    "Verification",
-    "erasure_statement",
-    "render",
-    "report_card",
-    "table_report",
-    "tables_report",
-    "verify_report",
-]
+    "ErasureStatement", "Signer", "TableReport", "TablesReport", "Verification", "erasure_statement", "render",
+    "report_card", "table_report", "tables_report", "verify_report",
+]  # fmt: skip

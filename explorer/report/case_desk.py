@@ -23,7 +23,7 @@ from explorer.report.document import Pin
 from explorer.report.pins import case, pinned, report_findings
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["CaseDesk", "CaseView", "PinLine"]
+__all__ = ["CaseDesk"]
 
 _UNTITLED: Final = "Case"
 _MOST_PINS: Final = 500
@@ -57,7 +57,7 @@ class CaseView:
     author: str
     notes: str
     pins: tuple[PinLine, ...]
-    elsewhere: int
+    other_pins: int
     author_is_login: bool = False
 
 
@@ -87,7 +87,7 @@ class CaseDesk:
         return "" if blank else msgspec.json.encode(self.file).decode()
 
     def stop_reading(self) -> None:
-        """Nothing is read for a case."""
+        """Do nothing: a case reads nothing."""
 
     def load(self, text: str, name: str) -> None:
         """Take the case of a file in place of this one.

@@ -21,31 +21,10 @@ from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.retention.version_states import VersionState
 
 __all__ = [
-    "FORMAT",
-    "Case",
-    "ClientLine",
-    "CommitLabel",
-    "Figures",
-    "History",
-    "HistoryMark",
-    "LogCheck",
-    "MissingPart",
-    "Phrase",
-    "Pin",
-    "Retention",
-    "RetentionStep",
-    "RuleLine",
-    "Signer",
-    "Since",
-    "SinceLine",
-    "StateLine",
-    "TableChange",
-    "TableReport",
-    "TablesReport",
-    "Tone",
-    "Unread",
-    "title_of",
-]
+    "FORMAT", "Case", "ClientLine", "CommitLabel", "Figures", "HistoryMark", "LogCheck", "MissingPart", "Phrase",
+    "Pin", "ReportHistory", "Retention", "RetentionStep", "RuleLine", "Signer", "Since", "SinceLine", "StateLine",
+    "TableChange", "TableReport", "TablesReport", "Tone", "Unread", "title_of",
+]  # fmt: skip
 
 FORMAT: Final = "delta-explorer-report/1"
 Tone: TypeAlias = Literal["plain", "strong", "danger"]
@@ -56,7 +35,7 @@ _Days: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class RuleLine(JsonRecord, frozen=True, kw_only=True):
-    """A rule that was asked: what it looks for, and why that matters."""
+    """A rule that was checked: its question, and why that matters."""
 
     id: str
     severity: Severity
@@ -120,7 +99,7 @@ class StateLine(JsonRecord, frozen=True, kw_only=True):
     since: str | None
 
 
-class History(JsonRecord, frozen=True, kw_only=True):
+class ReportHistory(JsonRecord, frozen=True, kw_only=True):
     """The commits as marks, oldest first, each of ``width`` versions; amounts in ``unit``."""
 
     first: _Count
@@ -195,7 +174,7 @@ class TableChange(JsonRecord, frozen=True, kw_only=True):
 
 
 class LogCheck(JsonRecord, frozen=True, kw_only=True):
-    """What verifying the log found; see `explorer.core.log.verify`."""
+    """The result of verifying the log; see `explorer.core.log.verify`."""
 
     first_version: int | None
     last_version: int
@@ -289,7 +268,7 @@ class TableReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="
     found_nothing: tuple[str, ...]
     rules: tuple[RuleLine, ...]
     figures: Figures | None
-    history: History | None
+    history: ReportHistory | None
     clients: tuple[ClientLine, ...] | None
     retention: Retention | None
     changes: tuple[TableChange, ...] | None

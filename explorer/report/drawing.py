@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.report.document import CommitLabel, History, HistoryMark, Retention, StateLine
+from explorer.report.document import CommitLabel, HistoryMark, ReportHistory, Retention, StateLine
 from explorer.views.table.timeline import Scale
 
-__all__ = ["HorizonDrawing", "Mark", "Shape", "StripDrawing", "Text", "draw_history", "draw_retention"]
+__all__ = ["HorizonDrawing", "StripDrawing", "draw_history", "draw_retention"]
 
 WIDTH: Final = 720
 _UP: Final = 40
@@ -29,10 +29,10 @@ _STATES: Final = {"readable": "readable", "at risk": "at-risk", "data gone": "da
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """A rectangle with the class of its look."""
+class DrawnShape:
+    """A rectangle, and the class of its style."""
 
-    look: str
+    style: str
     x: float
     y: float
     width: float
@@ -41,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DrawnPoint:
     """A point, such as a diamond."""
 
     x: float
@@ -50,7 +50,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DrawnText:
     """A text at a point: ``anchor`` is start, middle or end."""
 
     x: float
@@ -77,12 +77,12 @@ class StripDrawing:
 
     height: float
     base: float
-    bars: tuple[Shape, ...]
-    lanes: tuple[Shape, ...]
-    diamonds: tuple[Mark, ...]
-    labels: tuple[Text, ...]
+    bars: tuple[DrawnShape, ...]
+    lanes: tuple[DrawnShape, ...]
+    diamonds: tuple[DrawnPoint, ...]
+    labels: tuple[DrawnText, ...]
     leaders: tuple[tuple[float, float, float], ...]
-    ticks: tuple[Text, ...]
+    ticks: tuple[DrawnText, ...]
     scale: str
     states: str
     has_masked: bool
@@ -96,13 +96,13 @@ class HorizonDrawing:
 
     area: str
     edge: str
-    grid: tuple[Text, ...]
-    days: tuple[Text, ...]
-    now: Text
+    grid: tuple[DrawnText, ...]
+    days: tuple[DrawnText, ...]
+    now: DrawnText
     caption: str
 
 
-def draw_history(history: History) -> StripDrawing:
+def draw_history(history: ReportHistory) -> StripDrawing:
     """Draw a history."""
     marks = history.marks
     count = (history.last - history.first) // history.width + 1
@@ -123,7 +123,7 @@ def draw_history(history: History) -> StripDrawing:
     lane_at = diamonds_at + 9
     labels, leaders = _labels(history, middle, below, heights) if rows else ([], [])
     changed = tuple(
-        Mark(_r(middle(mark.first)), diamonds_at, f"{_span(mark.first, mark.last)}: metadata or protocol changed")
+        DrawnPoint(_r(middle(mark.first)), diamonds_at, f"{_span(mark.first, mark.last)}: metadata or protocol changed")
         for mark in marks
         if mark.form
     )
@@ -167,18 +167,20 @@ def draw_retention(retention: Retention) -> HorizonDrawing:
             break
         path.append(f"H{x(step.days)}V{y(step.versions)}")
     edge = "".join([*path, f"H{x(end)}"])
-    kept = retention.kept
+    readable = retention.kept
     unit = _round_step(end / 4)
     return HorizonDrawing(
         area=f"{edge}V{y(0)}Z",
         edge=edge,
-        grid=tuple(Text(left, y(value), "end", f"{value:,}") for value in range(0, int(top_value) + 1, int(tick))),
+        grid=tuple(DrawnText(left, y(value), "end", f"{value:,}") for value in range(0, int(top_value) + 1, int(tick))),
         days=tuple(
-            Text(x(value), bottom + 14, "middle", f"{value:,}" + (" d" if value + unit > end else ""))
+            DrawnText(x(value), bottom + 14, "middle", f"{value:,}" + (" d" if value + unit > end else ""))
             for value in range(0, int(end) + 1, int(unit))
         ),
-        now=Text(x(days), y(kept), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, current"),
-        caption=f"Versions that a vacuum now leaves, by days of retention. {days:g} days keep {kept:,} of the "
+        now=DrawnText(
+            x(days), y(readable), "end" if x(days) > (left + right) / 2 else "start", f"{days:g} days, current"
+        ),
+        caption=f"Versions that a vacuum now leaves, by days of retention. {days:g} days keep {readable:,} of the "
         f"{fmt.plural(most, 'version')} with data, and free {fmt.plural(retention.files, 'file')}, "
         f"{fmt.size(retention.bytes)}"
         + (", including orphaned files." if retention.basis == "folder" else ", by the log."),
@@ -208,41 +210,43 @@ class _Heights:
         return max(_r(self.of_amount(amount + below, room) - self.of_amount(below, room)), 5.0)
 
 
-def _bars(mark: HistoryMark, middle: float, wide: float, heights: _Heights, unit: str) -> list[Shape]:
+def _bars(mark: HistoryMark, middle: float, wide: float, heights: _Heights, unit: str) -> list[DrawnShape]:
     x, name = _r(middle - wide / 2), _span(mark.first, mark.last)
-    shapes: list[Shape] = []
+    shapes: list[DrawnShape] = []
     if mark.updated:
         up, down = (heights.of_amount(mark.updated, room) for room in (_UP, _DOWN))
         title = f"{name}: {mark.updated:,} {unit} updated"
-        shapes.append(Shape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), title))
+        shapes.append(DrawnShape("updated", x, _r(_BASE - up), _r(wide), _r(up + down), title))
     high = heights.of_amount(mark.added, _UP)
     if mark.added:
-        shapes.append(Shape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
+        shapes.append(DrawnShape("added", x, _r(_BASE - high), _r(wide), high, f"{name}: +{mark.added:,} {unit}"))
     if mark.unmasked:
         tall = heights.above(mark.unmasked, mark.added, _UP)
         title = f"{name}: {mark.unmasked:,} {unit} shown again"
-        shapes.append(Shape("masked", x, _r(_BASE - high - tall), _r(wide), tall, title))
+        shapes.append(DrawnShape("masked", x, _r(_BASE - high - tall), _r(wide), tall, title))
     deep = heights.of_amount(mark.removed, _DOWN)
     if mark.removed:
-        shapes.append(Shape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
+        shapes.append(DrawnShape("removed", x, _BASE, _r(wide), deep, f"{name}: \u2212{mark.removed:,} {unit}"))
     if mark.masked:
         tall = heights.above(mark.masked, mark.removed, _DOWN)
-        shapes.append(Shape("masked", x, _r(_BASE + deep), _r(wide), tall, f"{name}: {mark.masked:,} {unit} masked"))
+        shapes.append(
+            DrawnShape("masked", x, _r(_BASE + deep), _r(wide), tall, f"{name}: {mark.masked:,} {unit} masked")
+        )
     if mark.unknown and not shapes:
-        shapes.append(Shape("unknown", x, _BASE - 4, _r(wide), 8, f"{name}: {unit} unknown"))
+        shapes.append(DrawnShape("unknown", x, _BASE - 4, _r(wide), 8, f"{name}: {unit} unknown"))
     return shapes
 
 
 def _labels(
-    history: History, middle: object, below: float, heights: _Heights
-) -> tuple[list[Text], list[tuple[float, float, float]]]:
+    history: ReportHistory, middle: object, below: float, heights: _Heights
+) -> tuple[list[DrawnText], list[tuple[float, float, float]]]:
     assert callable(middle)
-    labels: list[Text] = []
+    labels: list[DrawnText] = []
     leaders: list[tuple[float, float, float]] = []
     for row, label in enumerate(history.labels):
         at, y = _r(middle(label.version)), below + _LABEL * (row + 1) - 3
         anchor = "end" if at > WIDTH / 2 else "start"
-        labels.append(Text(_r(at + (-5 if anchor == "end" else 5)), y, anchor, _label(label, history.unit)))
+        labels.append(DrawnText(_r(at + (-5 if anchor == "end" else 5)), y, anchor, _label(label, history.unit)))
         leaders.append((at, _BASE + heights.of_amount(-label.amount, _DOWN), y))
     return labels, leaders
 
@@ -258,16 +262,16 @@ def _label(label: CommitLabel, unit: str) -> str:
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def _lane(history: History, state: StateLine, slot: float, y: float) -> Shape:
+def _lane(history: ReportHistory, state: StateLine, slot: float, y: float) -> DrawnShape:
     first, last = max(state.first, history.first), min(state.last, history.last)
     base = history.first // history.width * history.width
     start = max((first - base) / history.width, 0) * slot
     stop = (last + 1 - base) / history.width * slot
     style = _STATES[state.state]
-    return Shape(style, _r(start), y, _r(max(stop - start, 1.5)), 5, f"{_span(first, last)}: {state.state}")
+    return DrawnShape(style, _r(start), y, _r(max(stop - start, 1.5)), 5, f"{_span(first, last)}: {state.state}")
 
 
-def _states_in_words(history: History) -> str:
+def _states_in_words(history: ReportHistory) -> str:
     """Return the states with their versions; of many, the first ones."""
     words: dict[str, list[str]] = {}
     for state in history.states:
@@ -283,7 +287,7 @@ def _states_in_words(history: History) -> str:
     return f"Lane: {'; '.join(listed)} ({basis})."
 
 
-def _ticks(history: History, middle: object, y: float) -> tuple[Text, ...]:
+def _ticks(history: ReportHistory, middle: object, y: float) -> tuple[DrawnText, ...]:
     assert callable(middle)
     step = max(int(_round_step((history.last - history.first + 1) / 7)), history.width)
     inner = [
@@ -299,7 +303,7 @@ def _ticks(history: History, middle: object, y: float) -> tuple[Text, ...]:
     for version in edges:
         anchor = anchors.get(version, "middle")
         at = {"start": 0.0, "end": float(WIDTH)}.get(anchor, _r(middle(version)))
-        ticks.append(Text(at, y, anchor, f"v{version}"))
+        ticks.append(DrawnText(at, y, anchor, f"v{version}"))
     return tuple(ticks)
 
 

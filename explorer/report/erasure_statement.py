@@ -3,8 +3,8 @@
 In: an `Erasure`; the statement of an earlier search, to say what became of the files that held the rows then.
 Out: an `ErasureStatement`, which is a report: a JSON document with its digest, rendered, signed and verified as one.
 Invariants: it names each file that was read, with its rows and the digest of its footer; it claims nothing that the
-proof does not; values that the log holds are not repeated. It is of one predicate, as a statement about one person is
-nobody else's.
+proof does not; values that the log holds are not repeated. It has one predicate, because a statement about one
+person must not mention others.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def erasure_statement(
     since: ErasureStatement | None = None,
     signer: Signer | None = None,
 ) -> ErasureStatement:
-    """State what a search found.
+    """State the result of a search.
 
     Args:
         proof: The proof.
@@ -198,7 +198,7 @@ def _log_traces(proof: Erasure) -> tuple[LogTrace, ...]:
 
 
 def _files_read(proof: Erasure) -> FilesRead:
-    read = proof.basis.found.read
+    read = proof.basis.results.read
     files = sorted(zip(*(read.column(name).to_pylist() for name in ("key", "rows", "digest")), strict=True))
     return FilesRead(
         digest=_FOOTER,
@@ -210,7 +210,7 @@ def _files_read(proof: Erasure) -> FilesRead:
 
 
 def _claim(proof: Erasure) -> str:
-    read = proof.basis.found.read.num_rows
+    read = proof.basis.results.read.num_rows
     searched = f"{fmt.plural(read, 'stored file')} and {fmt.plural(proof.log_files, 'file')} of the log"
     if proof.obstacles:
         return f"These rows are not erased yet: {'; '.join(proof.obstacles)}."

@@ -15,7 +15,7 @@ from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.commits.commits import Commits
-from explorer.report.document import CommitLabel, History, HistoryMark, StateLine
+from explorer.report.document import CommitLabel, HistoryMark, ReportHistory, StateLine
 from explorer.views.table.timeline import ALONE
 from explorer.views.table.version_axis import VersionAxis
 
@@ -27,7 +27,7 @@ _MOST_LABELS: Final = 3
 _MOST_STATES: Final = 40
 
 
-def history_marks(subject: Subject) -> History:
+def history_marks(subject: Subject) -> ReportHistory:
     """Measure the history of a table.
 
     Raises:
@@ -68,7 +68,7 @@ def history_marks(subject: Subject) -> History:
         )
         if commits_of
     ]
-    return History(
+    return ReportHistory(
         first=first,
         last=last,
         width=bins.width,
@@ -125,11 +125,5 @@ def _states(subject: Subject) -> tuple[StateLine, ...]:
     """Return the states in runs; of many the newest ones."""
     spans = subject.states.spans()[-_MOST_STATES:]
     return tuple(
-        StateLine(
-            first=span.first,
-            last=span.last,
-            state=span.state,
-            since=None if span.since is None else moment(span.since).isoformat(),
-        )
-        for span in spans
+        StateLine.of(span, since=None if span.since is None else moment(span.since).isoformat()) for span in spans
     )

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding, canonical
 from explorer.auditing.finding import SEVERITIES
-from explorer.report.decoding import AnyReport
+from explorer.report.decoding import AnyReport, embedding
 from explorer.report.document import ClientLine, RuleLine, TableReport, TablesReport
 from explorer.report.drawing import HorizonDrawing, StripDrawing, draw_history, draw_retention
-from explorer.report.embedding import embedding
 from explorer.report.erasure_statement import ErasureStatement
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _content(report: AnyReport) -> tuple[str, dict[str, Any]]:
 
 
 def _places(report: ErasureStatement) -> list[tuple[str, int, int, str | None, bool]]:
-    """By state: its words, rows, files, when the last of them can be gone, and whether one stays."""
+    """Return by state: its words, rows, files, when the last of them can be deleted, and whether one stays."""
     places = []
     for state, words in _STATES.items():
         matching = [place for place in report.places if place.state == state]

@@ -51,7 +51,7 @@ def case(file: CaseFile, subject: Subject, findings: Sequence[ReportFinding], *,
     location = subject.log.location.rstrip("/")
     mine = (pin for pin in file.pins if (not only_named if pin.table is None else pin.table.rstrip("/") == location))
     pins = tuple(_pin(pin, subject, findings) for pin in mine)
-    return Case(title=file.title, author=file.author, notes=file.notes, pins=pins)
+    return Case.of(file, pins=pins)
 
 
 def report_findings(audited: Audit) -> tuple[ReportFinding, ...]:
@@ -61,11 +61,6 @@ def report_findings(audited: Audit) -> tuple[ReportFinding, ...]:
 
 def pinned(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> AnyPin:
     """Return a pin as it goes into a case file: a commit with the digest of its file.
-
-    Args:
-        pin: What to pin.
-        subject: The table.
-        findings: Its findings.
 
     Raises:
         RequestError: It does not hold now.
@@ -79,7 +74,7 @@ def pinned(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> 
 
 
 def _commit_digest(subject: Subject, version: int) -> str:
-    """SHA-256 of the file of a commit, in lowercase hexadecimal."""
+    """Return SHA-256 of the file of a commit, in lowercase hexadecimal."""
     path = subject.listing.commits.get(version)
     if path is None:
         raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
@@ -87,7 +82,7 @@ def _commit_digest(subject: Subject, version: int) -> str:
 
 
 class _Broken(Exception):
-    """A pin that can be looked up and does not hold; with what is known all the same."""
+    """A pin that can be checked and no longer holds; with the known facts."""
 
     def __init__(self, problem: str, facts: Sequence[PinFact] = ()) -> None:
         super().__init__(problem)

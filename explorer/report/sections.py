@@ -1,12 +1,16 @@
-"""The sections of a report on clients, on retention, and on what changed in form: who did it, when and why."""
+"""The sections of a report: the opening sentence, clients, retention, and who changed the table's form and why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import numpy as np
 
 from explorer import formatting as fmt
+from explorer.auditing.document import ReportFinding
+from explorer.auditing.finding import Severity
 from explorer.auditing.subject import Subject
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.compatibility.matrix import WORST_FIRST, MatrixRow
@@ -19,10 +23,10 @@ from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.core.versions.retention.version_states import STATES
-from explorer.report.document import ClientLine, Retention, RetentionStep, TableChange
+from explorer.report.document import ClientLine, LogCheck, Phrase, Retention, RetentionStep, TableChange, Tone
 from explorer.report.history_marks import time_of
 
-__all__ = ["client_lines", "retention", "table_changes"]
+__all__ = ["client_lines", "first_deadline", "retention", "sentence", "table_changes"]
 
 _DAY: Final = 86_400_000
 _MOST_STEPS: Final = 90
@@ -39,15 +43,9 @@ def client_lines(subject: Subject) -> tuple[ClientLine, ...]:
 
 
 def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine:
-    return ClientLine(
-        client=each.client,
+    return ClientLine.of(
+        each,
         version=None if used is None else used.version,
-        version_from=each.version_from,
-        read=each.read,
-        write=each.write,
-        because=each.because,
-        source=each.source,
-        as_of=each.as_of,
         in_use=used is not None,
         seen=used is not None and used.seen,
         owner="" if used is None else used.owner,
@@ -55,14 +53,14 @@ def _line(each: MatrixRow | ClientVerdict, used: MatrixRow | None) -> ClientLine
     )
 
 
-def retention(subject: Subject, look: FolderScan | None = None) -> Retention:
+def retention(subject: Subject, scan: FolderScan | None = None) -> Retention:
     """Return what a VACUUM now keeps and deletes, for the current retention and for others.
 
     Args:
         subject: The table.
-        look: What its folder holds; None goes by the log alone.
+        scan: The content of its folder; None uses only the log.
     """
-    horizon = subject.log.horizon(moment(subject.now), scan=look)
+    horizon = subject.log.horizon(moment(subject.now), scan=scan)
     counts = np.bincount(subject.states.codes, minlength=len(STATES)).tolist()
     in_force = horizon.what_if()
     log = subject.risks.terms.log
@@ -170,3 +168,79 @@ def _column(change: ColumnChange) -> str:
 
 def _protocol(protocol: Protocol) -> str:
     return f"{protocol.min_reader_version}, {protocol.min_writer_version}"
+
+
+_TONES: Final[dict[Severity, Tone]] = {"error": "danger", "warning": "strong", "info": "plain"}
+_FIRST_WORDS: Final = ("The ", "A ", "An ", "No ", "Early ", "Removed ", "File ")
+
+
+def first_deadline(findings: Sequence[ReportFinding], time: str) -> ReportFinding | None:
+    """Return the finding with the first deadline that has not passed; None if there is none."""
+    dated = [each for each in findings if each.deadline is not None and each.deadline >= time]
+    return min(dated, key=lambda each: each.deadline or "", default=None)
+
+
+def sentence(
+    findings: Sequence[ReportFinding], time: str, *, silent: int, log: LogCheck | None, read_whole: bool
+) -> tuple[Phrase, ...]:
+    """Say how a table is.
+
+    Args:
+        findings: The findings, the worst first.
+        time: The time of the report, as its document has it.
+        silent: How many rules passed.
+        log: The result of verifying the log; None if that was not possible.
+        read_whole: Whether every part of the report could be made.
+    """
+    worst = findings[0] if findings else None
+    grave = worst is not None and worst.severity == "error"
+    doubtful = log is None or bool(log.problems) or not read_whole
+    opening = "Damaged: " if grave else _doubt(log) if doubtful else "Whole"
+    parts = [Phrase(text=opening, tone="danger" if grave or doubtful else "plain")]
+    if worst is None:
+        parts.append(Phrase(text=f"{', and' if doubtful else ':'} {fmt.plural(silent, 'rule')} passed"))
+    else:
+        if not grave:
+            parts.append(Phrase(text=_joint(findings, doubtful=doubtful)))
+        parts += [Phrase(text=_clause(worst), tone=_TONES[worst.severity]), *_deadline(findings, worst, time)]
+    return (*parts, Phrase(text="."))
+
+
+def _doubt(log: LogCheck | None) -> str:
+    return "The log has problems" if log is not None and log.problems else "Some of it could not be read"
+
+
+def _joint(findings: Sequence[ReportFinding], *, doubtful: bool) -> str:
+    """Return the words from the opening to the first finding, which is not an error."""
+    if doubtful:
+        return ", and "
+    if findings[0].severity == "warning":
+        return ", but "
+    first = "the note" if len(findings) == 1 else f"the first of {len(findings)} notes"
+    return f", and no action is needed; {first}: "
+
+
+def _clause(finding: ReportFinding) -> str:
+    """Return a claim inside a sentence; a first word that may be a name stays as it is."""
+    title = finding.title.rstrip(".")
+    word = next((word for word in _FIRST_WORDS if title.startswith(word)), "")
+    return word.lower() + title[len(word) :]
+
+
+def _deadline(findings: Sequence[ReportFinding], worst: ReportFinding, time: str) -> list[Phrase]:
+    """Return the first deadline, and its subject if that is not the most severe finding."""
+    if worst.deadline is not None and worst.deadline < time:
+        return [Phrase(text=f"; its next step may fail at any time since {_when(worst.deadline)}")]
+    first = first_deadline(findings, time)
+    if first is None:
+        return []
+    when = Phrase(text=_when(first.deadline), tone="strong")
+    if first is worst:
+        return [Phrase(text="; its next step is possible until "), when]
+    if first.remedy is None:
+        return [Phrase(text="; the first deadline is "), when]
+    return [Phrase(text=f"; \u201c{first.remedy.label}\u201d is possible until "), when]
+
+
+def _when(text: str | None) -> str:
+    return fmt.day(None if text is None else datetime.fromisoformat(text))

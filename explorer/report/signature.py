@@ -30,10 +30,7 @@ from explorer.report.document import Signer
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = [
-    "NAMESPACE", "Signature", "SigningKey", "TrustedKey", "read_key", "read_signature",
-    "read_trusted",
-]  # fmt: skip
+__all__ = ["Signature", "SigningKey", "TrustedKey", "read_key", "read_signature", "read_trusted"]
 
 NAMESPACE: Final = "delta-explorer"
 """What a signature is for, so that it counts for nothing else."""
@@ -47,12 +44,7 @@ _LINE: Final = 70
 
 
 class SigningKey:
-    """A private key.
-
-    Args:
-        key: The key.
-        comment: What its owner calls it.
-    """
+    """A private key."""
 
     def __init__(self, key: Ed25519PrivateKey, comment: str = "") -> None:
         self._key = key

@@ -17,8 +17,8 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding, digest_of
 from explorer.core.errors import RequestError
+from explorer.report.decoding import embedded, is_html
 from explorer.report.document import Since, SinceLine
-from explorer.report.embedding import embedded, is_html
 
 __all__ = ["EarlierReport", "earlier_reports", "since"]
 
@@ -45,10 +45,6 @@ class EarlierReport(msgspec.Struct, frozen=True, rename="camel"):
 
 def earlier_reports(data: bytes, name: str) -> tuple[EarlierReport, ...]:
     """Read the reports that a file holds, one for each table.
-
-    Args:
-        data: The file.
-        name: How to name it in errors.
 
     Raises:
         RequestError: If it is not a report, or was changed since it was written.
@@ -85,10 +81,8 @@ def since(
             expected=table,
         )
     was, now = _keyed(before.findings), _keyed(findings)
-    return Since(
-        time=before.time,
-        version=before.version,
-        digest=before.digest,
+    return Since.of(
+        before,
         new=tuple(_line(each) for key, each in now.items() if key not in was),
         gone=tuple(_line(each) for key, each in was.items() if key not in now),
         unchanged=tuple(_line(each, was[key]) for key, each in now.items() if key in was),
@@ -104,7 +98,7 @@ def _is_same(earlier: EarlierReport, table: str, table_id: str | None) -> bool:
 
 
 def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFinding]:
-    """Findings by rule and subject; of several with the same, each by its place among them."""
+    """Return findings by rule and subject; several of the same, each by its place among them."""
     seen: Counter[tuple[str, str]] = Counter()
     by_key: dict[tuple[str, str, int], _AnyFinding] = {}
     for each in findings:
@@ -115,7 +109,7 @@ def _keyed(findings: Sequence[_AnyFinding]) -> dict[tuple[str, str, int], _AnyFi
 
 def _line(finding: ReportFinding | _EarlierFinding, was: _EarlierFinding | None = None) -> SinceLine:
     other = None if was is None or was.title == finding.title else was.title
-    return SinceLine(id=finding.id, subject=finding.subject, title=finding.title, was=other)
+    return SinceLine.of(finding, was=other)
 
 
 def _lines(data: bytes, name: str) -> list[bytes]:

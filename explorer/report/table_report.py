@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
+from explorer import formatting as fmt
 from explorer.auditing.document import audit_document, sealed
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.subject import Subject
@@ -27,14 +28,15 @@ from explorer.report.document import (
 )
 from explorer.report.history_marks import history_marks, time_of
 from explorer.report.pins import case as case_of
-from explorer.report.sections import client_lines, retention, table_changes
-from explorer.report.sentence import first_deadline, sentence
+from explorer.report.sections import client_lines, first_deadline, retention, sentence, table_changes
 from explorer.report.since import EarlierReport
 from explorer.report.since import since as compared
 from explorer.version import VERSION
+from explorer.views.card import MOST, TONES, Card, first_rows, stated
+from explorer.views.cards import card_of
 from explorer.views.table.overview import totals_of
 
-__all__ = ["table_report", "tables_report"]
+__all__ = ["report_card", "table_report", "tables_report"]
 
 _PROGRAM: Final = f"Delta Table Explorer {VERSION}"
 _Part = TypeVar("_Part")
@@ -48,7 +50,7 @@ def table_report(
     since: Sequence[EarlierReport] | None = None,
     case: CaseFile | None = None,
     signer: Signer | None = None,
-    look: Callable[[], FolderScan] | None = None,
+    scan: Callable[[], FolderScan] | None = None,
     one_of_many: bool = False,
 ) -> TableReport:
     """Make the report of a table.
@@ -60,7 +62,7 @@ def table_report(
         since: The reports of an earlier file, to compare with.
         case: Pinned evidence.
         signer: The key that will sign the report.
-        look: Looks what the table's folder holds, for what a vacuum frees; None goes by the log alone.
+        scan: Lists the folder of the table, for what a vacuum frees; None uses only the log.
         one_of_many: The report will stand beside others: pins that name no table are of none of them, and a table that
             the earlier file does not have is new.
 
@@ -77,7 +79,7 @@ def table_report(
     figures = parts.made("key figures", lambda: _figures(subject))
     history = parts.made("history", lambda: history_marks(subject))
     clients = parts.made("client compatibility", lambda: client_lines(subject))
-    horizon = parts.made("retention", lambda: retention(subject, None if look is None else look()))
+    horizon = parts.made("retention", lambda: retention(subject, None if scan is None else scan()))
     time = moment(audit.now).isoformat()
     due = first_deadline(findings, time)
     return sealed(
@@ -171,9 +173,7 @@ def _badness(report: TableReport) -> tuple[object, ...]:
 
 def _rule(rule: str, audit: Audit) -> RuleLine:
     rule_record = next(each.rule for each in audit.results if each.rule.id == rule)
-    return RuleLine(
-        id=rule_record.id, severity=rule_record.severity, title=rule_record.title, meaning=rule_record.meaning
-    )
+    return RuleLine.of(rule_record)
 
 
 def _figures(subject: Subject) -> Figures:
@@ -190,14 +190,44 @@ def _figures(subject: Subject) -> Figures:
 
 
 def _log_check(subject: Subject) -> LogCheck:
-    integrity = subject.looked.integrity or subject.log.verify()
+    integrity = subject.inputs.integrity or subject.log.verify()
     problems = (
         f"{'' if each.version is None else f'v{each.version}: '}{each.kind}, {each.detail}"
         for each in integrity.problems
     )
-    return LogCheck(
-        first_version=integrity.first_version,
-        last_version=integrity.last_version,
-        problems=tuple(problems),
-        chain_head=integrity.chain_head,
+    return LogCheck.of(integrity, problems=tuple(problems))
+
+
+@card_of.register
+def report_card(report: TableReport) -> Card:
+    """Return the sentence, the findings and the digest of a report."""
+    cells = [
+        (each.severity, each.title, "; ".join(piece.text for piece in each.evidence), each.effect)
+        for each in report.findings
+    ]
+    log = report.log
+    facts = (
+        ("summary", "".join(phrase.text for phrase in report.sentence)),
+        ("table", report.table),
+        ("made", f"{_time(report.time)}{'' if report.by is None else f' by {report.by}'}, from {report.basis}"),
+        ("first deadline", "" if report.deadline is None else _time(report.deadline)),
+        ("log", "" if log is None else fmt.plural(len(log.problems), "problem") if log.problems else "no problems"),
+        ("passed", fmt.plural(len(report.found_nothing), "rule")),
+        ("not checked", fmt.plural(len(report.not_answered), "rule")),
+        *((f"without {each.part}", each.reason) for each in report.missing[:MOST]),
+        ("digest", report.digest),
     )
+    worst = TONES[report.findings[0].severity] if cells else "ok"
+    if worst in ("info", "ok") and (log is None or log.problems or report.missing):
+        worst = "warning"
+    title = f"Report of {report.title}, v{report.version}: {fmt.plural(len(cells), 'finding')}"
+    rows = first_rows(("severity", "finding", "evidence", "effect"), cells) if cells else None
+    return Card(title, stated(facts), rows, worst)
+
+
+def _time(text: str) -> str:
+    """Return a time of a document for cards; texts that are not times are unchanged."""
+    try:
+        return fmt.moment(datetime.fromisoformat(text))
+    except ValueError:
+        return text

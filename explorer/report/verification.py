@@ -3,7 +3,7 @@
 In: the bytes of a report, of its signature if there is one, and the keys to trust.
 Out: a `Verification`.
 Always: a report is valid only if its text follows from its document, its digest is that of its document, and each
-signature that it has or names fits. A single byte changed, added or removed is found. Without a key to trust, a
+signature that it has or names fits. A single byte changed, added or removed is detected. Without a key to trust, a
 signature shows only that the holder of some key made it; the result says whose it is not.
 """
 
@@ -17,9 +17,8 @@ import msgspec
 from explorer.auditing.document import digest_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.report.decoding import AnyReport, decode_report
+from explorer.report.decoding import AnyReport, decode_report, embedded, is_html
 from explorer.report.document import TablesReport
-from explorer.report.embedding import embedded, is_html
 from explorer.report.page import render
 from explorer.report.signature import Signature, TrustedKey, read_signature
 from explorer.version import VERSION
@@ -47,7 +46,7 @@ class Difference(JsonRecord, frozen=True, kw_only=False):
 
 
 class Verification(JsonRecord, frozen=True, kw_only=True):
-    """What verifying a report found.
+    """The result of verifying a report.
 
     Attributes:
         valid: Whether everything is as it should be.
@@ -164,7 +163,7 @@ def _text(data: bytes, again: bytes, program: str) -> list[Difference]:
 
 
 def _around(one: str, two: str) -> tuple[str, str]:
-    """Both lines around the first place at which they differ."""
+    """Return both lines around the first place at which they differ."""
     place = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     start = max(place - _AROUND, 0)
     return one[start : place + _AROUND], two[start : place + _AROUND]
@@ -173,7 +172,7 @@ def _around(one: str, two: str) -> tuple[str, str]:
 def _signature(
     data: bytes, signature: bytes | None, trusted: Sequence[TrustedKey] | None, named: set[str]
 ) -> tuple[str | None, bool | None, list[Difference]]:
-    """Who signed, whether the key is trusted, and what is wrong with the signature."""
+    """Return the signer, whether the key is trusted, and the faults of the signature."""
     if signature is None:
         if named:
             keys = ", ".join(sorted(named))

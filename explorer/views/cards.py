@@ -1,6 +1,7 @@
-"""Any public object in short, for a notebook cell or a prompt: a title, facts with their units, a few rows.
+"""Any public object or Arrow table in short, for a notebook cell or a prompt: a title, facts with units, a few rows.
 
-Invariants: what it costs to make a card is what the object knows already or reads once; no card starts a job of Spark.
+Invariants: a card is made from facts that the object has or reads once; no card starts a job of Spark. Columns of this
+program's own tables have the units of their documentation; of other tables only the types are known.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from datetime import UTC, datetime
 from functools import singledispatch
 from typing import Any, Final
 
+import pyarrow as pa
+
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
-from explorer.auditing.erasure import Erasure, Place
+from explorer.auditing.erasure import Erasure, MatchedPlace
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
 from explorer.core.log.verify.integrity import IntegrityReport
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.data_skipping import SkippingResult
+from explorer.core.protocol.times import from_milliseconds
 from explorer.core.transaction.commit_plan import CommitResult, JudgedPlan, MaintenanceResult, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport
@@ -30,14 +34,27 @@ from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.history import History
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.intents.registry import headline
-from explorer.views.card import MOST, TONES, Card, Rows, first_rows, stated
-from explorer.views.log_cards import horizon_card, integrity_card, skipping_card, what_if_card
+from explorer.views.act.intent_form import headline
+from explorer.views.card import (
+    MOST,
+    TONES,
+    Card,
+    CardRows,
+    check_card,
+    first_rows,
+    history_card,
+    horizon_card,
+    integrity_card,
+    profile_card,
+    row_diff_card,
+    skipping_card,
+    stated,
+    what_if_card,
+)
 from explorer.views.problems import problem_of
-from explorer.views.row_cards import check_card, history_card, profile_card, row_diff_card
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["CARDED_BY_NAME", "card_of", "carded"]
+__all__ = ["CARDED_BY_NAME", "arrow_card", "card_of", "carded"]
 
 
 @singledispatch
@@ -84,7 +101,7 @@ def _of_history(history: History) -> Card:
     count = len(history.commits)
     return Card(
         f"{fmt.plural(count, 'commit')}, v{history.first_readable} to v{history.latest} readable",
-        rows=Rows(headings, tuple(cells), count - len(cells)),
+        rows=CardRows(headings, tuple(cells), count - len(cells)),
     )
 
 
@@ -136,7 +153,7 @@ def _of_plan(plan: JudgedPlan) -> Card:
     cells = [(g.status, g.name, str(g.evidence.get("detail", "")), g.remedy or "") for g in notable]
     passed = f"{len(plan.guards) - len(notable)} of {fmt.plural(len(plan.guards), 'guard')} pass"
     title = f"A plan that can be committed: {passed}" if plan.committable else f"A plan that is blocked: {passed}"
-    rows = first_rows(("status", "guard", "found", "next step"), cells) if cells else None
+    rows = first_rows(("status", "guard", "evidence", "next step"), cells) if cells else None
     return Card(title, stated(facts), rows, "ok" if plan.committable else "danger")
 
 
@@ -258,7 +275,7 @@ def _requested_change(intent: Intent) -> str:
     return " ".join(part for part in (head.verb, head.subject, head.code) if part)
 
 
-def _deletable_from(place: Place) -> str:
+def _deletable_from(place: MatchedPlace) -> str:
     if place.gone_from is None:
         return place.kept_by
     condition = "if deleted and purged now, " if place.is_conditional else ""
@@ -267,3 +284,71 @@ def _deletable_from(place: Place) -> str:
 
 def _dropped(version: int | None) -> str:
     return "" if version is None else f"v{version}"
+
+
+_ROWS: Final = 8
+_COLUMNS: Final = 12
+_OURS: Final = (
+    frozenset({"path", "size", "modification_time"}),
+    frozenset({"version", "timestamp", "operation", "num_files_added"}),
+)
+_BYTES: Final = frozenset({"size", "num_bytes", "bytes_added", "bytes_removed", "size_in_bytes", "dv_size_in_bytes"})
+_TIMES: Final = frozenset({"modification_time", "deletion_time"})
+
+
+def arrow_card(table: pa.Table) -> Card:
+    """Return the first rows of a table, with how many rows and columns there are."""
+    ours = any(names <= set(table.column_names) for names in _OURS)
+    fields = list(table.schema)[:_COLUMNS]
+    units = {field.name: _unit(field, ours=ours) for field in fields}
+    shown = table.select([field.name for field in fields]) if _unlike(table) else table
+    cells = tuple(
+        tuple(_text(value, units[field.name]) for field, value in zip(fields, row, strict=False))
+        for row in _first_rows(shown)
+    )
+    rows = CardRows(tuple(_heading(field, units) for field in fields), cells, max(table.num_rows - _ROWS, 0))
+    more = table.num_columns - len(fields)
+    title = f"{fmt.plural(table.num_rows, 'row')}, {fmt.plural(table.num_columns, 'column')}"
+    return Card(title, (("not shown", fmt.plural(more, "column")),) if more else (), rows)
+
+
+def _unlike(table: pa.Table) -> bool:
+    """Return whether no two columns have the same name, so that they can be chosen by it."""
+    names: list[str] = table.column_names
+    return len(set(names)) == len(names)
+
+
+def _first_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    columns = [column.slice(0, _ROWS).to_pylist() for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def _heading(field: pa.Field, units: Mapping[str, str]) -> str:
+    return f"{field.name} ({units[field.name] or fmt.shorten(str(field.type), 40)})"
+
+
+def _unit(field: pa.Field, *, ours: bool) -> str:
+    """Return the unit of the values, if known."""
+    if pa.types.is_timestamp(field.type):
+        return "UTC" if field.type.tz in ("UTC", "+00:00") else field.type.tz or "no time zone"
+    if not ours:
+        return ""
+    if field.name in _TIMES:
+        return "UTC"
+    return "bytes" if field.name in _BYTES else ""
+
+
+def _text(value: Any, unit: str) -> str:
+    match value:
+        case None:
+            return fmt.value_text(None)
+        case int() if unit == "bytes":
+            return fmt.size(value)
+        case int() if unit == "UTC":
+            return fmt.moment(from_milliseconds(value))
+        case bool() | float():
+            return fmt.value_text(value)
+        case int():
+            return f"{value:,}"
+        case _:
+            return fmt.shorten(fmt.value_text(value), 80)

@@ -12,12 +12,22 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.auditing.erasure.proof import Place, Step
+from explorer.auditing.erasure.proof import ErasureStep, MatchedPlace
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 
 __all__ = [
-    "DAY", "Axis", "Bar", "StepMark", "Tick", "axis_of", "bar_to", "end_of", "place_bars", "step_marks", "ticks",
+    "DAY",
+    "Bar",
+    "DayTick",
+    "ErasureAxis",
+    "StepMark",
+    "axis_of",
+    "bar_to",
+    "end_of",
+    "place_bars",
+    "step_marks",
+    "ticks",
 ]  # fmt: skip
 
 DAY: Final = 86_400_000
@@ -30,7 +40,7 @@ _FURTHEST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ErasureAxis:
     """From the search to the last date that is drawn, ms since the epoch; ``due`` is the end of the due day."""
 
     now: int
@@ -66,7 +76,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class DayTick:
     """A day on the axis; ``text`` is empty where another day's would be in its way; the due day has a tone."""
 
     share: float
@@ -83,7 +93,7 @@ class StepMark:
     words: str
 
 
-def axis_of(now: int, dates: Sequence[int], due: date | None) -> Axis:
+def axis_of(now: int, dates: Sequence[int], due: date | None) -> ErasureAxis:
     """Return the axis from a search to the last of some dates, at least a day long.
 
     Args:
@@ -95,7 +105,7 @@ def axis_of(now: int, dates: Sequence[int], due: date | None) -> Axis:
     last = None if due is None else end_of(due)
     if last is not None and end < last <= now + _FURTHEST * (end - now):
         end = last
-    return Axis(now, end, last if last is not None and now < last <= end else None)
+    return ErasureAxis(now, end, last if last is not None and now < last <= end else None)
 
 
 def end_of(day: date) -> int:
@@ -103,7 +113,7 @@ def end_of(day: date) -> int:
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1))
 
 
-def place_bars(places: Sequence[Place], axis: Axis, waits: str = "") -> tuple[Bar, ...]:
+def place_bars(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str = "") -> tuple[Bar, ...]:
     """Return the bars of the files of one place: one for those of a day, the first to go first; those that stay last.
 
     Args:
@@ -111,7 +121,7 @@ def place_bars(places: Sequence[Place], axis: Axis, waits: str = "") -> tuple[Ba
         axis: Where they are drawn.
         waits: What becomes of the rows at once, before their files wait, where a step has to come first.
     """
-    groups: dict[int, list[Place]] = {}
+    groups: dict[int, list[MatchedPlace]] = {}
     for place in places:
         if place.gone_from is not None:
             groups.setdefault(place.gone_from // DAY if place.gone_from > axis.now else 0, []).append(place)
@@ -120,14 +130,14 @@ def place_bars(places: Sequence[Place], axis: Axis, waits: str = "") -> tuple[Ba
     return (*drawn, Bar(1.0, f"{_files(staying)}, stays", _title(staying), "stays")) if staying else tuple(drawn)
 
 
-def bar_to(time: int | None, axis: Axis, words: str, title: str, form: str = "plain") -> Bar:
+def bar_to(time: int | None, axis: ErasureAxis, words: str, title: str, form: str = "plain") -> Bar:
     """Return a bar that ends at a time, or has no end."""
     if time is None:
         return Bar(1.0, words, title, "stays")
     return Bar(axis.share(time), words, title, "beyond" if time > axis.end else form)
 
 
-def ticks(axis: Axis, bars: Iterable[Bar], *, late: bool) -> tuple[Tick, ...]:
+def ticks(axis: ErasureAxis, bars: Iterable[Bar], *, late: bool) -> tuple[DayTick, ...]:
     """Return the days of the axis: the due day, today and its end, then those at which bars end, where there is room.
 
     Args:
@@ -135,22 +145,22 @@ def ticks(axis: Axis, bars: Iterable[Bar], *, late: bool) -> tuple[Tick, ...]:
         bars: All of them.
         late: Whether a copy is left after the due day.
     """
-    marks: list[Tick] = []
+    marks: list[DayTick] = []
     if axis.due is not None:
         # The due day ends at midnight: its label names the day itself.
         tone = "danger" if late else "ok"
-        marks.append(Tick(axis.share(axis.due), f"due {_day(axis.due - 1)}", tone))
+        marks.append(DayTick(axis.share(axis.due), f"due {_day(axis.due - 1)}", tone))
     ends = sorted({bar.share for bar in bars if bar.form in ("plain", "planned")})
     for share in (0.0, 1.0, *ends):
         text = "today" if share == 0 else _day(round(axis.now + share * (axis.end - axis.now)))
         if all(abs(share - other.share) >= _APART for other in marks if other.text):
-            marks.append(Tick(share, text))
+            marks.append(DayTick(share, text))
         elif all(share != other.share for other in marks):
-            marks.append(Tick(share, ""))
+            marks.append(DayTick(share, ""))
     return tuple(sorted(marks, key=lambda tick: tick.share))
 
 
-def step_marks(axis: Axis, steps: Iterable[tuple[int, str, Step]]) -> tuple[StepMark, ...]:
+def step_marks(axis: ErasureAxis, steps: Iterable[tuple[int, str, ErasureStep]]) -> tuple[StepMark, ...]:
     """Return the steps that can be done while the axis lasts.
 
     Args:
@@ -177,13 +187,13 @@ def _day(time: int) -> str:
     return f"{moment(time):%d %b}".lstrip("0")
 
 
-def _few(groups: list[list[Place]]) -> list[list[Place]]:
+def _few(groups: list[list[MatchedPlace]]) -> list[list[MatchedPlace]]:
     """Return at most so many groups: the days that follow each other are drawn together."""
     size = -(-len(groups) // _MOST_BARS) or 1
     return [[place for group in groups[at : at + size] for place in group] for at in range(0, len(groups), size)]
 
 
-def _dated(places: Sequence[Place], axis: Axis, waits: str) -> Bar:
+def _dated(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str) -> Bar:
     last = max(place.gone_from or 0 for place in places)
     words = _files(places)
     if last <= axis.now:
@@ -193,7 +203,7 @@ def _dated(places: Sequence[Place], axis: Axis, waits: str) -> Bar:
     return bar_to(last, axis, words, _title(places))
 
 
-def _files(places: Sequence[Place]) -> str:
+def _files(places: Sequence[MatchedPlace]) -> str:
     return fmt.plural(len({place.path for place in places}), "file")
 
 
@@ -201,7 +211,7 @@ def _days(time: int) -> str:
     return "less than a day" if time < DAY else fmt.plural(round(time / DAY), "day")
 
 
-def _title(places: Sequence[Place]) -> str:
+def _title(places: Sequence[MatchedPlace]) -> str:
     lines = [
         f"{fmt.shorten_path(place.path)}: {fmt.plural(place.rows, 'row')}, "
         f"{'stays' if place.gone_from is None else fmt.day(moment(place.gone_from))}"

@@ -15,19 +15,18 @@ from typing import Final
 import pyarrow as pa
 
 from explorer import formatting as fmt
-from explorer.auditing.erasure import Erasure, Step
-from explorer.auditing.erasure.proof import STATES, Place, State
+from explorer.auditing.erasure import Erasure, ErasureStep
+from explorer.auditing.erasure.proof import STATES, MatchedPlace, State
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.versions.commit_times import moment
-from explorer.views.act.intent_form import answers_of
-from explorer.views.act.intents.registry import headline, offered_kinds
+from explorer.views.act.intent_form import answers_of, headline, offered_kinds
 from explorer.views.erasure_axis import (
     DAY,
-    Axis,
     Bar,
+    DayTick,
+    ErasureAxis,
     StepMark,
-    Tick,
     axis_of,
     bar_to,
     end_of,
@@ -37,7 +36,7 @@ from explorer.views.erasure_axis import (
 )
 from explorer.views.listing import Listing, ListingColumn
 
-__all__ = ["DueDate", "ErasureView", "PlaceLine", "StepLine", "erasure_view", "place_listing"]
+__all__ = ["ErasureView", "erasure_view", "place_listing"]
 
 _WORDS: Final[dict[State, tuple[str, str]]] = {
     "live": ("Live rows", "a delete hides them; their files remain"),
@@ -136,7 +135,7 @@ class ErasureView:
         ticks: The days of the axis.
         traces: What the log itself says: the file, what it holds, and from when it can be gone.
         not_answered: Data files, and the log, that could not be answered, and why.
-        elsewhere: Tables that were not searched and may hold such rows: the name, empty where the table cannot
+        other_tables: Tables that were not searched and may hold such rows: the name, empty where the table cannot
             be read, and why it is named.
         not_read: What else lies outside of the proof.
         obstacles: Why the rows cannot be called erased; empty if they can.
@@ -154,10 +153,10 @@ class ErasureView:
     places: tuple[PlaceLine, ...]
     steps: tuple[StepLine, ...]
     marks: tuple[StepMark, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[DayTick, ...]
     traces: tuple[tuple[str, str, str], ...]
     not_answered: tuple[tuple[str, str], ...]
-    elsewhere: tuple[tuple[str, str], ...]
+    other_tables: tuple[tuple[str, str], ...]
     not_read: tuple[str, ...]
     obstacles: tuple[str, ...]
     due: DueDate | None
@@ -171,7 +170,7 @@ def erasure_view(proof: Erasure, due: date | None = None) -> ErasureView:
         proof: The proof.
         due: The date by which the rows must be gone, if there is one.
     """
-    read = proof.basis.found.read
+    read = proof.basis.results.read
     dates = [place.gone_from for place in proof.places if place.gone_from is not None]
     logged = [trace.gone_from for trace in proof.traces if trace.gone_from is not None]
     axis = axis_of(proof.basis.now, dates or ([] if proof.places else logged), due)
@@ -202,7 +201,7 @@ def erasure_view(proof: Erasure, due: date | None = None) -> ErasureView:
             for trace in proof.traces
         ),
         not_answered=tuple((each.path, each.reason) for each in proof.not_answered),
-        elsewhere=tuple(("" if each.problem else each.name, each.words()) for each in proof.elsewhere),
+        other_tables=tuple(("" if each.problem else each.name, each.words()) for each in proof.other_tables),
         not_read=proof.not_read,
         obstacles=proof.obstacles,
         due=against,
@@ -210,7 +209,7 @@ def erasure_view(proof: Erasure, due: date | None = None) -> ErasureView:
     )
 
 
-def place_listing(places: Sequence[Place]) -> Listing:
+def place_listing(places: Sequence[MatchedPlace]) -> Listing:
     """Return every file that holds matching rows, with its state; why it stays, if one of them does."""
     table = pa.table(
         {
@@ -228,14 +227,14 @@ def place_listing(places: Sequence[Place]) -> Listing:
     return Listing("erasure", columns, table, ("path", "state"))
 
 
-def _lines(proof: Erasure, axis: Axis) -> list[PlaceLine]:
+def _lines(proof: Erasure, axis: ErasureAxis) -> list[PlaceLine]:
     numbered = enumerate(proof.steps, _FIRST_STEP)
     writes = next(((number, step.feed_rows) for number, step in numbered if step.feed_rows), None)
     lines = [_line(proof, state, axis, writes if state == "feed" else None) for state in STATES]
     return [line for line in (*lines, _log_line(proof, axis)) if line is not None]
 
 
-def _line(proof: Erasure, state: State, axis: Axis, writes: tuple[int, int] | None) -> PlaceLine | None:
+def _line(proof: Erasure, state: State, axis: ErasureAxis, writes: tuple[int, int] | None) -> PlaceLine | None:
     places = [place for place in proof.places if place.state == state]
     if not places and writes is None:
         return None
@@ -263,7 +262,7 @@ def _line(proof: Erasure, state: State, axis: Axis, writes: tuple[int, int] | No
     )
 
 
-def _log_line(proof: Erasure, axis: Axis) -> PlaceLine | None:
+def _log_line(proof: Erasure, axis: ErasureAxis) -> PlaceLine | None:
     if not proof.traces:
         return None
     dates = [trace.gone_from for trace in proof.traces]
@@ -285,7 +284,7 @@ def _log_line(proof: Erasure, axis: Axis) -> PlaceLine | None:
     )
 
 
-def _what(state: State, places: Sequence[Place]) -> str:
+def _what(state: State, places: Sequence[MatchedPlace]) -> str:
     firsts = [place.from_version for place in places if place.from_version is not None]
     lasts = [place.to_version for place in places if place.to_version is not None]
     match state:
@@ -308,7 +307,7 @@ def _some(versions: Sequence[int]) -> str:
     return f"{named} and {more:,} more" if more > 0 else named
 
 
-def _overlap(places: Sequence[Place]) -> str:
+def _overlap(places: Sequence[MatchedPlace]) -> str:
     states: dict[str, set[str]] = {}
     for place in places:
         states.setdefault(place.path, set()).add(_WORDS[place.state][0].lower())
@@ -336,7 +335,7 @@ def _against(proof: Erasure, due: date) -> DueDate:
     )
 
 
-def _step(step: Step, now: int) -> StepLine:
+def _step(step: ErasureStep, now: int) -> StepLine:
     when = "" if step.not_before is None else _date(step.not_before)
     waits = step.not_before is not None and step.not_before > now
     if step.intent is None:

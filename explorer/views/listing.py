@@ -1,4 +1,4 @@
-"""A list over an Arrow table: sorted, filtered and paged in Arrow, exported whole.
+"""A list over an Arrow table: sorted, filtered and paged in Arrow, exported in full; and the search of column names.
 
 A `Listing` is a value: each of its methods that changes it returns another one. A hundred thousand files stay an Arrow
 table; only the rows of one page become Python objects.
@@ -7,6 +7,7 @@ table; only the rows of one page become Python objects.
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import json
 import operator
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ from explorer.core.protocol.partition_values import partition_texts
 from explorer.credentials import safe_path
 from explorer.spreadsheet import plain_cell
 
-__all__ = ["Listing", "ListingColumn", "csv_of", "partition_words"]
+__all__ = ["MOST_OFFERED", "Listing", "ListingColumn", "column_matches", "csv_of", "partition_words"]
 
 _LAST = 2
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
@@ -100,7 +101,7 @@ class Listing:
         name: The list's name in an export's file name.
         columns: The columns shown, in order.
         table: The rows, unsorted.
-        searched: Text columns that the filter looks in.
+        searched: Text columns that the filter searches.
         sort: Key of the column sorted by, empty for the order of the table.
         find: Text that one of ``searched`` must contain, in any case.
         page: From 1.
@@ -280,3 +281,43 @@ def csv_of(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> tuple[s
 
 def _exported_text(value: Any) -> str:
     return value if isinstance(value, str) else fmt.value_text(value, 100_000)
+
+
+MOST_OFFERED: Final = 200
+"""Columns that a choice lists; where there are more, they are searched."""
+MOST_SUGGESTED: Final = 40
+"""Columns that a search lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMatches:
+    """Columns whose names contain a text.
+
+    Attributes:
+        text: The text.
+        names: The first of them.
+        total: How many there are.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    total: int
+
+
+def column_matches(names: Iterable[str], text: str) -> ColumnMatches:
+    """Return the columns whose names contain a text, in any case: the one of that name first, then those that begin
+    with it, then the others, each in the order given.
+
+    Args:
+        names: Dotted names.
+        text: A part of a name; empty for all of them.
+    """
+    wanted = text.casefold().strip()
+    folded = ((name, name.casefold()) for name in names)
+    matching = [(_rank(key, wanted), place, name) for place, (name, key) in enumerate(folded) if wanted in key]
+    best = heapq.nsmallest(MOST_SUGGESTED, matching)
+    return ColumnMatches(text.strip(), tuple(name for _, _, name in best), len(matching))
+
+
+def _rank(key: str, wanted: str) -> int:
+    return 0 if key == wanted else 1 if key.startswith(wanted) else 2

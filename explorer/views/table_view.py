@@ -182,7 +182,7 @@ class TableView(param.Parameterized):
         )  # fmt: skip
 
     def _authors(self) -> dict[int, str]:
-        """Who made each version from which a column was called or typed otherwise, in words."""
+        """Return the author of each version that renamed or retyped a column, in words."""
         columns = self.facts.lineage().columns
         versions = {span.from_version for line in columns for span in line.spans} | {
             line.dropped_at for line in columns if line.dropped_at is not None

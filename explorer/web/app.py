@@ -1,4 +1,7 @@
-"""The Panel application: one address for the list of tables and for each table."""
+"""The Panel application: one address for the list of tables and for each table.
+
+The page of a request is made before Bokeh makes its session; meanwhile the server answers other windows.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,17 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlencode
+from weakref import WeakKeyDictionary
 
 import jinja2
 import panel as pn
+from bokeh.application import Application
+from bokeh.application.application import SessionContext
+from bokeh.application.handlers import Handler
+from bokeh.document import Document
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from panel.io.resources import get_dist_path
+from panel.io.state import set_curdoc
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
@@ -21,22 +30,67 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
 from explorer.page.address import address_of
-from explorer.page.identity import Identity
+from explorer.page.drawing import first_figures, window_values
+from explorer.page.host import Identity
 from explorer.page.session import Session
-from explorer.page.skeleton import first_figures, window_values
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.report.signature import SigningKey
-from explorer.web.first_page import FirstPages
 from explorer.web.home.session import HomeSession
-from explorer.web.html.nonce import nonce_of
-from explorer.web.html.page_scripts import script_addresses, script_json, sessions_json
-from explorer.web.html.page_styles import head_styles, icon, module_tag, plotly_tag, preload_tags, script_tag
-from explorer.web.html.templates import environment
+from explorer.web.html import (
+    environment,
+    head_styles,
+    icon,
+    module_tag,
+    nonce_of,
+    plotly_tag,
+    preload_tags,
+    script_addresses,
+    script_json,
+    script_tag,
+    sessions_json,
+)
 from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
 
 __all__ = ["create_app"]
+
+
+class FirstPages(Handler):
+    """Prepares the session of each document, which Bokeh then hands to the application.
+
+    Args:
+        begin: Makes the session of the current document, which is to be prepared.
+    """
+
+    def __init__(self, begin: Callable[[], Session]) -> None:
+        super().__init__()
+        self._begin = begin
+        self._prepared: WeakKeyDictionary[Document, Session] = WeakKeyDictionary()
+
+    def join(self, application: Application) -> None:
+        """Take part in an application, from its next session on."""
+        if self not in application.handlers:
+            application.add(self)
+
+    def take(self, document: Document | None) -> Session:
+        """Return the session of a document; one that was not prepared makes its page while the server waits."""
+        prepared = None if document is None else self._prepared.pop(document, None)
+        return self._begin() if prepared is None else prepared
+
+    async def on_session_created(self, session_context: SessionContext) -> None:
+        """Prepare the session of a new document."""
+        await session_context.with_locked_document(self._prepare)
+
+    async def _prepare(self, document: Document) -> None:
+        with set_curdoc(document):
+            session = self._begin()
+        await session.prepare()
+        self._prepared[document] = session
+
+    def modify_document(self, doc: Document) -> None:
+        """Leave the document to the application."""
+
 
 _log = logging.getLogger(__name__)
 _VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the same
@@ -59,7 +113,7 @@ def create_app(
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)
-    # What is loaded now stays for good: looked through again and again, it takes a tenth of the time of a large log.
+    # What is loaded now stays for good: scanned again and again, it takes a tenth of the time of a large log.
     gc.collect()
     gc.freeze()
 
@@ -96,11 +150,7 @@ def _is_no_closed_window(record: logging.LogRecord) -> bool:
 
 
 def _serve_styles_from_here() -> None:
-    """Name this server as the one that Panel's style sheets come from.
-
-    Panel does so when it answers the request for a page. A session that is made after it, for a browser that was too
-    slow to open its socket, would else name Panel's public server.
-    """
+    """Name this server as the source of Panel's style sheets: a late session would name Panel's public server."""
     if pn.state.curdoc is not None:
         pn.state.curdoc.template_variables["dist_url"] = get_dist_path()
 
@@ -140,7 +190,7 @@ def _log_fault(error: Exception) -> None:
 
 
 def _nonce() -> str:
-    """The nonce of the request for the page that is made."""
+    """Return the nonce of the request for the page that is made."""
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
     request = context.request if isinstance(context, BokehSessionContext) else None
     return "" if request is None else nonce_of(request)
@@ -154,7 +204,7 @@ def _query() -> str:
 
 
 def _request() -> Any:
-    """The request of the current document; None outside of a server."""
+    """Return the request of the current document; None outside of a server."""
     context = pn.state.curdoc.session_context if pn.state.curdoc else None
     return context.request if isinstance(context, BokehSessionContext) else None
 
@@ -164,7 +214,7 @@ def _theme() -> str:
 
 
 def _screen() -> Screen | None:
-    """The window's size as the page before said it."""
+    """Return the size of the window in the cookie of the page before."""
     width, _, height = pn.state.cookies.get("explorer-screen", "").partition("x")
     if not (width.isdecimal() and height.isdecimal() and len(width + height) < 9):
         return None
@@ -173,9 +223,9 @@ def _screen() -> Screen | None:
 
 def _since() -> datetime | None:
     """When the person's last visit ended, by the browser's two cookies: this visit goes on, or another one begins."""
-    looked, since = _milliseconds("explorer-looked"), _milliseconds("explorer-since")
-    begins = looked is not None and milliseconds(datetime.now(UTC)) - looked > _VISIT
-    known = looked if begins else since
+    visited, since = _milliseconds("explorer-looked"), _milliseconds("explorer-since")
+    begins = visited is not None and milliseconds(datetime.now(UTC)) - visited > _VISIT
+    known = visited if begins else since
     return None if known is None else moment(known)
 
 
@@ -185,6 +235,6 @@ def _milliseconds(cookie: str) -> int | None:
 
 
 def _identity() -> Identity:
-    """Who asks for the page, as the server knows it; `panel serve` knows nobody, and lets nobody commit."""
-    found = getattr(_request(), "identity", None)
-    return found if isinstance(found, Identity) else Identity(may_commit=False, may_sign=False)
+    """Return the person of the request, as the server knows it; `panel serve` knows no one, and refuses commits."""
+    identity = getattr(_request(), "identity", None)
+    return identity if isinstance(identity, Identity) else Identity(may_commit=False, may_sign=False)

@@ -24,7 +24,7 @@ from explorer.debug import quiet_handlers
 from explorer.web.app import create_app
 from explorer.web.serving.panel_server import take_over
 
-__all__ = ["check_read_only", "roots_from", "start"]
+__all__ = ["check_read_only", "start"]
 
 _ALLOW: Final = "--allow-commits"
 FIRST_PAGE: Final = jinja2.Template(

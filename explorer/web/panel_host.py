@@ -10,9 +10,9 @@ from bokeh.document import Document
 from panel.custom import JSComponent
 from tornado.ioloop import IOLoop
 
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 
-__all__ = ["Bridge", "PanelHost"]
+__all__ = ["PanelHost"]
 
 
 class Bridge(JSComponent):

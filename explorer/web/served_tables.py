@@ -20,31 +20,30 @@ import pyarrow.compute as pc
 import explorer
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
-from explorer.core.errors import ExplorerError, VersionGap
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.tables.followed_table import FollowedTable
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_roots import ServedRoots, TableRef
 from explorer.views import TableFacts
-from explorer.views.act.desk.attempts import Attempts
+from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 
-__all__ = ["SPARK_DAYS", "Catalog", "Deed", "Deeds", "RecentCommits", "SparkBar", "TableSummary"]
+__all__ = ["SPARK_DAYS", "Catalog", "Deed", "TableSummary"]
 
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
 _RECENT = 500
 _SAID = ("operation", "user_name", "reason")
-_CUT = "it holds more tables than are listed here; serve a folder below it to look at the others"
+_CUT = "it holds more tables than are listed here; serve a folder below it to see the others"
 _log = logging.getLogger(__name__)
 
 
@@ -64,7 +63,7 @@ class RecentCommits:
 
     Attributes:
         times: ms since the epoch, ascending.
-        authors: Who made each; the operation's engine, or "unknown", where the log names nobody.
+        authors: Who made each; the operation's engine, or "unknown" where the log has no name.
         capped: Whether the table has more.
     """
 
@@ -86,7 +85,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """Those among the newest commits of a table, and whether it has more commits than were looked at."""
+    """Those among the newest commits of a table, and whether it has more commits than were searched."""
 
     made: tuple[Deed, ...] = ()
     capped: bool = False
@@ -124,8 +123,8 @@ class TableSummary:
         return TONES[self.findings[0].severity] if self.findings else "ok"
 
     @property
-    def standing(self) -> str:
-        """What a person looks for: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
+    def status(self) -> str:
+        """The group in the list: ``broken``, ``unread``, ``wrong``, ``watch``, ``fine``, or ``pending``."""
         if self.pending:
             return "pending"
         if self.problem is not None:
@@ -138,7 +137,7 @@ class TableSummary:
         return f"row-{hashlib.sha256(self.ref.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
-class Catalog:
+class Catalog(FollowedTables):
     """The served tables; every method that takes a name raises `NotAllowed` where it leads outside the roots.
 
     Args:
@@ -168,30 +167,6 @@ class Catalog:
     def refs(self) -> list[TableRef]:
         """Return the tables under the roots, by name."""
         return list(self.roots.tables())
-
-    def facts(self, name: str) -> TableFacts:
-        """Return the facts of a table as it is now; see `FollowedTable.facts`."""
-        return self._table(name).facts()
-
-    def reading(self, name: str) -> TableReading | None:
-        """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
-        return self._table(name).reading
-
-    def is_being_read(self, name: str) -> bool:
-        """Return whether who asks for the facts of a table waits for another."""
-        return self._table(name).is_being_read
-
-    def stop_reading(self, name: str) -> None:
-        """End the first reading of a table's log, for all who wait for it."""
-        self._table(name).stop_reading()
-
-    def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
-        """Return the facts of the versions before a gap in a table's log.
-
-        Raises:
-            ExplorerError: The table cannot be read.
-        """
-        return self._table(name).facts_before(gap)
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -232,10 +207,6 @@ class Catalog:
         self.roots.locate(name)
         self._sources.check_source(source)
 
-    def check_again(self, name: str, *, reopen: bool = False) -> None:
-        """Check the log at the next question, even if that was done recently; see `FollowedTable.check_again`."""
-        self._table(name).check_again(reopen=reopen)
-
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
         try:
@@ -246,12 +217,8 @@ class Catalog:
             log_failure(_log, f"cannot summarize {ref.location}", error)
             return TableSummary(ref, problem=problem_of(error))
 
-    def _table(self, name: str) -> FollowedTable:
-        """The table of a name.
-
-        Raises:
-            NotAllowed: The name leads outside the served roots.
-        """
+    def _followed_table(self, name: str) -> FollowedTable:
+        """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         ref = self.roots.locate(name)
         with self._lock:
             if ref.location not in self._followed:
@@ -262,7 +229,7 @@ class Catalog:
         return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
 
     def _sharing(self, table: explorer.Table) -> explorer.Table:
-        """The table, with what any window has learned of its missing files."""
+        """Return the table with the missing files that any window has learned of."""
         with self._lock:
             table.known_missing = self._missing.setdefault(table.location, table.known_missing)
         return table
@@ -303,7 +270,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
 
 
 def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
-    """What came, went and was updated in the last days, the same days for every table."""
+    """Return the rows added, removed and updated in the last days, the same days for every table."""
     commits, amounts = facts.commits, facts.commits.amounts
     width = SPARK_DAYS * 86_400_000 // _SPARK_BARS
     places = (commits.times - milliseconds(datetime.now(UTC)) + width * _SPARK_BARS) // width

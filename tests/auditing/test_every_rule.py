@@ -17,8 +17,8 @@ import explorer
 from explorer.auditing import AuditInputs, Subject, audit
 from explorer.auditing.finding import Aspect, Place, Remedy
 from explorer.auditing.footers import compared_footers
+from explorer.auditing.rule import see
 from explorer.auditing.rules import RULES
-from explorer.auditing.steps import see
 from explorer.cli.app import app
 from explorer.core.log.verify import problem
 from explorer.core.transaction.row_engine import CheckReport
@@ -53,14 +53,14 @@ def test_all_rules_are_silent_on_a_clean_table_at_which_everything_was_looked(tm
     small_logs.write_log(tmp_path, [[small_logs.commit_info("CREATE TABLE"), PROTOCOL, METADATA, add]])
     table = explorer.open_table(tmp_path)
     report = table.verify()
-    looked = AuditInputs(
+    inputs = AuditInputs(
         stored=table.store.list_files(),
         integrity=report,
         chain_head=report.chain_head,
         rows=CheckReport(0, ()),
         footers=compared_footers(table.snapshot(), table.store),
     )
-    result = audit(Subject(table, NOW, looked=looked))
+    result = audit(Subject(table, NOW, inputs=inputs))
     assert (result.findings, result.not_answered) == ((), ())
     assert len(result.silent) == len(RULES)
 
@@ -90,10 +90,10 @@ def test_every_problem_of_a_log_has_a_step() -> None:
     said = "\n".join(path.read_text("utf-8") for path in Path(problem.__file__).parent.glob("*.py"))
     made = set(re.findall(r"Problem\(\s*\"([a-z-]+)\"", said)) | set(re.findall(r"yield \(?\s*\"([a-z-]+)\", ", said))
     assert len(made) > 15
-    assert all(problem.Problem(kind, 1, "f", "d").next_step.endswith(".") for kind in sorted(made))
+    assert all(problem.LogProblem(kind, 1, "f", "d").next_step.endswith(".") for kind in sorted(made))
 
 
 def test_a_backup_is_advised_only_where_the_log_itself_lost_something() -> None:
-    kinds = re.findall(r"``([a-z-]+)``", problem.Problem.__doc__ or "")
-    advised = {kind for kind in kinds if "backup" in problem.Problem(kind, 1, "f", "d").next_step}
+    kinds = re.findall(r"``([a-z-]+)``", problem.LogProblem.__doc__ or "")
+    advised = {kind for kind in kinds if "backup" in problem.LogProblem(kind, 1, "f", "d").next_step}
     assert advised <= problem.BREAKING

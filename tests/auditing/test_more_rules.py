@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.auditing import Audit, AuditInputs, Finding, Subject, audit
-from explorer.auditing.rules.integrity import ELSEWHERE, FAULTS
+from explorer.auditing.rules.integrity import FAULTS, OTHER_RULES
 from explorer.core.errors import CorruptTable
 from explorer.core.log.log_path import commit_name
 from explorer.core.log.verify.integrity import LogProblem
@@ -28,18 +28,18 @@ from tests.support.shared_tables import golden_root, reference_root
 MINUTE = 60_000
 
 
-def _audit(table: explorer.Table, **looked: Any) -> Audit:
-    return audit(Subject(table, NOW, looked=AuditInputs(**looked)))
+def _audit(table: explorer.Table, **inputs: Any) -> Audit:
+    return audit(Subject(table, NOW, inputs=AuditInputs(**inputs)))
 
 
-def _found(table: explorer.Table, rule: str, **looked: Any) -> Finding:
-    findings = [finding for finding in _audit(table, **looked).findings if finding.rule == rule]
-    assert len(findings) == 1, _audit(table, **looked)
+def _found(table: explorer.Table, rule: str, **inputs: Any) -> Finding:
+    findings = [finding for finding in _audit(table, **inputs).findings if finding.rule == rule]
+    assert len(findings) == 1, _audit(table, **inputs)
     return findings[0]
 
 
-def _silent(table: explorer.Table, rule: str, **looked: Any) -> bool:
-    return rule in {silent.id for silent in _audit(table, **looked).silent}
+def _silent(table: explorer.Table, rule: str, **inputs: Any) -> bool:
+    return rule in {silent.id for silent in _audit(table, **inputs).silent}
 
 
 def _said(finding: Finding) -> str:
@@ -104,7 +104,7 @@ def test_what_replay_contradicts_is_found_only_if_somebody_asks() -> None:
 def test_each_kind_of_fault_that_verifying_finds_has_words_or_a_rule_of_its_own() -> None:
     kinds = set(re.findall(r"``([a-z-]+)``", LogProblem.__doc__ or ""))
     assert kinds
-    assert kinds == FAULTS.keys() | ELSEWHERE
+    assert kinds == FAULTS.keys() | OTHER_RULES
 
 
 def test_metadata_that_no_reader_may_take_is_told_though_a_later_commit_repaired_it() -> None:

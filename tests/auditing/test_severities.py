@@ -1,4 +1,4 @@
-"""What makes clients refuse a table, or answer wrongly, is an error of the audit, unasked where that costs no read."""
+"""What makes clients refuse a table or return wrong results is an error of the audit, unasked if it costs no read."""
 
 from __future__ import annotations
 

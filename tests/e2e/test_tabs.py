@@ -184,6 +184,17 @@ def test_a_wide_table_keeps_its_first_column_in_sight(opened: Any) -> None:
 NARROW = ["overview", "diff", "files", "columns", "deletion-vectors", "statistics", "changes"]
 
 
+def test_on_a_telephone_the_table_of_commits_needs_no_sideways_scrolling(opened: Any) -> None:
+    page = opened(f"{VECTORS}&view=table")
+    page.set_viewport_size({"width": 375, "height": 800})
+    table = page.locator("#commits .scroll")
+    assert table.evaluate("part => part.scrollWidth <= part.clientWidth")
+    assert (
+        page.locator("#commits tbody td").first.evaluate("cell => getComputedStyle(cell, '::before').content")
+        == '"version"'
+    )
+
+
 @pytest.mark.whole("other tabs, which start no Spark", cases=["changes"])
 @pytest.mark.parametrize("tab", some_of(NARROW, 4))
 def test_on_a_telephone_nothing_is_wider_than_the_window(opened: Any, tab: str) -> None:

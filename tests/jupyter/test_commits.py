@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import explorer
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.views.act.desk.state import Ready
 from tests.support.pages.page_elements import Elements
 from tests.support.pages.widget_view import View

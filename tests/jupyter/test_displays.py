@@ -17,10 +17,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import explorer
-from explorer.auditing.erasure import Erasure, Place
+from explorer.auditing.erasure import Erasure, MatchedPlace
 from explorer.auditing.erasure.proof import Basis
-from explorer.cli.completion import completions
-from explorer.cli.magics import delta
+from explorer.cli.magics import completions, delta
 from explorer.core.errors import ExpressionRefused, NotAllowed
 from explorer.core.transaction.row_engine import CheckReport, CheckResult
 from explorer.jupyter.announced import ANNOUNCED
@@ -196,9 +195,9 @@ def _proof() -> Erasure:
     """A proof with one place; the card reads nothing of the files and of what was found in them."""
     nothing: Any = None
     basis = Basis(
-        table="t", table_id="t", version=0, now=0, chain_head=None, program="0", stored=nothing, found=nothing
+        table="t", table_id="t", version=0, now=0, chain_head=None, program="0", stored=nothing, results=nothing
     )
-    place = Place(HOSTILE, "live", 3, 10, 0, None, None, "It is live.")
+    place = MatchedPlace(HOSTILE, "live", 3, 10, 0, None, None, "It is live.")
     return Erasure(
         basis=basis,
         where=HOSTILE,
@@ -208,7 +207,7 @@ def _proof() -> Erasure:
         not_answered=(),
         not_read=(),
         steps=(),
-        elsewhere=(),
+        other_tables=(),
     )
 
 

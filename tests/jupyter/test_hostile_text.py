@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import explorer
-from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.displays import joined, tag
 from explorer.jupyter.widget import TableExplorer
 from explorer.page.tabs import TABS
 from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from explorer.jupyter.markup import joined, tag
+from explorer.jupyter.displays import joined, tag
 
 
 def test_content_and_attributes_are_escaped() -> None:

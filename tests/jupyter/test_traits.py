@@ -12,9 +12,9 @@ import traitlets
 
 from explorer import RequestError
 from explorer.core.errors import VersionNotFound
-from explorer.jupyter.notebook_host import NotebookHost
 from explorer.jupyter.widget import TableExplorer
-from explorer.page.identity import Identity
+from explorer.jupyter.window import NotebookHost
+from explorer.page.host import Identity
 from explorer.page.tabs import TABS
 from explorer.table import Table
 from tests.support.own_loop import run_apart

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tabs import TABS, tab_named
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 
 
 def test_defaults_are_left_out() -> None:

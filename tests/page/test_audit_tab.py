@@ -15,8 +15,8 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.versions.commit_times import moment
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
+from explorer.page.tab_spec import export_files
 from explorer.page.tabs import TABS, export_named
-from explorer.page.tabs.export import export_files
 from explorer.report import verify_report
 from explorer.views import TableFacts
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases

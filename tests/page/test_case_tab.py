@@ -13,12 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import explorer
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.page.identity import Identity, KnownBy
+from explorer.page.host import Identity, KnownBy
 from explorer.page.pages import Rendered, table_page
+from explorer.page.tab_spec import export_files
 from explorer.page.tabs import export_named, handlers
-from explorer.page.tabs.export import export_files
-from explorer.page.window import Message
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Message, WindowWork
 from explorer.report import verify_report
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CommitPin, read_case

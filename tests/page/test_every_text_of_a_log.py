@@ -14,7 +14,7 @@ from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tabs import TABS
 from explorer.report import render
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one

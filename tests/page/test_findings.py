@@ -57,7 +57,7 @@ def test_the_bar_the_overview_and_the_list_name_the_same_worst_finding(catalog: 
     rows = [catalog.summary(ref) for ref in catalog.refs()]
     home = home_page(catalog, Address(), rows).regions["lead"]
     assert "bulk loss, v3" in home
-    assert {row.ref.title: row.standing for row in rows} == {
+    assert {row.ref.title: row.status for row in rows} == {
         "broken": "broken", "clean": "fine", "lossy": "watch", "small": "watch",
     }  # fmt: skip
 
@@ -105,7 +105,7 @@ def test_a_remedy_that_writes_rows_opens_its_change_too(catalog: Catalog) -> Non
 def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(catalog: Catalog) -> None:
     page = _page(catalog, "?t=w/clean")
     html = _findings(page)
-    assert "Nothing found" in html
+    assert "No findings" in html
     assert "commits that lost a fifth of the rows or more" in html
     assert "missing live files: Files were not checked" in html
     assert "log alone" in html
@@ -115,7 +115,7 @@ def test_a_table_without_findings_says_what_was_looked_for_and_what_is_open(cata
 def test_a_history_that_cannot_be_read_is_not_called_nothing_found(catalog: Catalog) -> None:
     html = _findings(_page(catalog, "?t=w/broken&v=1"))
     assert "The log cannot be read from v" in html
-    assert "Nothing found" not in html
+    assert "No findings" not in html
 
 
 def test_hostile_names_in_findings_stay_text(catalog: Catalog) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from explorer.page.opening.steps import Steps, Stepwise, Wait
-from explorer.page.tables.followed_table import FollowedTable
+from explorer.page.opening import Steps, Stepwise, Wait
+from explorer.page.tables import FollowedTable
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.pages.server_thread import served_in_thread
 

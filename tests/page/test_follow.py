@@ -36,7 +36,7 @@ def commit(folder: Path) -> None:
 def test_a_look_leaves_the_page_that_is_awaited_as_it_was_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     window, gate, made = Window(Catalog([str(root)]), "?t=w/t&v=0"), threading.Event(), table_session.table_page
 
     def later(*values: Any, **options: Any) -> Any:
@@ -49,8 +49,8 @@ def test_a_look_leaves_the_page_that_is_awaited_as_it_was_asked_for(
     heard = len(window.heard)
     window.number += 1
     window.send("go", number=window.number, query=query)
-    window.session.look()
-    while window.session._looking:
+    window.session.check_table()
+    while window.session._checking:
         window.turn()
     for _ in range(5):
         window.turn()
@@ -93,7 +93,7 @@ class Holding(Catalog):
 def test_a_change_that_comes_during_a_look_is_seen_by_the_next(
     root: Path, monkeypatch: pytest.MonkeyPatch, reopen: bool
 ) -> None:
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     catalog = Holding([str(root)])
     before = catalog.facts("w/t")
     assert catalog.held is not None
@@ -104,5 +104,5 @@ def test_a_change_that_comes_during_a_look_is_seen_by_the_next(
         catalog.check_again("w/t", reopen=reopen)
         catalog.held.gate.set()
         assert looking.result() is before
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 3_600.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 3_600.0)
     assert catalog.facts("w/t").last == 1

@@ -26,7 +26,7 @@ ROWS = "?t=w/t&tab=files"
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     return None
 
 
@@ -49,7 +49,7 @@ def opened(folder: Path, query: str = ROWS) -> Window:
 
 def noticed(window: Window, words: str) -> str:
     """Look at the table, and wait for a notice."""
-    window.session.look()
+    window.session.check_table()
     found = window.until(lambda message: words in message.get("regions", {}).get("notice", ""))
     return str(found["regions"]["notice"])
 
@@ -62,7 +62,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     assert "The last successful reading is still shown" in said
     assert 'data-do="retry"' in said
     heard = len(window.heard)
-    window.session.look()
+    window.session.check_table()
     for _ in range(30):
         window.turn()
     assert len(window.heard) == heard, "the same cause is said once"
@@ -71,7 +71,7 @@ def test_a_table_that_is_deleted_under_an_open_page_is_said_once_and_comes_back(
     assert "No Delta table here" in lead
     assert 'data-do="retry"' in lead
     shutil.move(tmp_path / "away", folder)
-    window.session.look()
+    window.session.check_table()
     back = window.until(lambda message: "a2.parquet" in message.get("regions", {}).get("lead", ""))
     assert back["title"].startswith("t v3")
 
@@ -81,7 +81,7 @@ def test_a_page_whose_table_is_back_before_anything_was_asked_drops_its_notice(f
     shutil.move(folder, tmp_path / "away")
     noticed(window, "The table no longer exists")
     shutil.move(tmp_path / "away", folder)
-    window.session.look()
+    window.session.check_table()
     window.until(lambda message: message.get("regions", {}).get("notice") == "")
 
 
@@ -103,7 +103,7 @@ def test_a_log_whose_files_were_only_touched_is_the_same_table(folder: Path) -> 
     newest = max((folder / "_delta_log").glob("*.json"))
     os.utime(newest, (1_772_460_311, 1_772_460_311))
     heard = len(window.heard)
-    window.session.look()
+    window.session.check_table()
     window.until(lambda message: message is window.heard[-1] and len(window.heard) > heard)
     assert "replaced" not in str(window.heard)
 
@@ -128,7 +128,7 @@ def test_a_log_that_is_half_written_says_so_and_is_read_when_it_is_whole(folder:
     whole = small_logs.lines([small_logs.commit_info("WRITE"), small_logs.add("late.parquet", 9)])
     path = folder / "_delta_log" / f"{4:020d}.json"
     path.write_bytes(whole[: len(whole) // 2])
-    window.session.look()
+    window.session.check_table()
     window.until(lambda message: message.get("say") == "v4 landed")
     window.ask("go", query=ROWS)
     heard = "".join(str(message.get("regions", {})) for message in window.heard)
@@ -136,7 +136,7 @@ def test_a_log_that_is_half_written_says_so_and_is_read_when_it_is_whole(folder:
     assert f"{4:020d}.json" in heard
     assert 'data-do="retry"' in heard
     path.write_bytes(whole)
-    window.session.look()
+    window.session.check_table()
     window.until(lambda message: "late.parquet" in message.get("regions", {}).get("lead", ""))
 
 
@@ -247,7 +247,7 @@ def test_what_a_look_raises_by_a_fault_of_ours_is_said_and_logged(
     with caplog.at_level(logging.ERROR, "explorer"):
         assert "KeyError" in noticed(window, "This failed unexpectedly")
     (record,) = [each for each in caplog.records if each.name.startswith("explorer")]
-    assert record.getMessage() == f"a look at the table of {ROWS} failed: KeyError: 'shapes'."
+    assert record.getMessage() == f"a check of the table of {ROWS} failed: KeyError: 'shapes'."
     assert record.exc_info is None
 
 

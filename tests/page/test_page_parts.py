@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import explorer
-from explorer.page.chart import ChartFigure
 from explorer.page.drawing import Drawing
 from explorer.page.pages import Rendered
-from explorer.page.tasks import Tasks
-from explorer.page.version_watch import Back, Changed, Lost, Newer, Replaced, VersionWatch
+from explorer.page.session import Tasks
+from explorer.page.strip import ChartFigure
+from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.views import TableFacts
 from explorer.views.figures.plotly import Figure
 from tests.support.logs import hostile_tables
@@ -186,7 +186,7 @@ def test_a_newer_version_another_table_and_the_same_are_told_apart(folder: Path,
     seen = facts(folder)
     assert watch.news(shown, seen) == Newer(1)
     assert watch.news(seen, facts(folder)) == Changed()
-    assert watch.news(seen, facts(hostile_tables.empty_table(tmp_path / "u"))) == Replaced(1, 0)
+    assert watch.news(seen, facts(hostile_tables.empty_table(tmp_path / "u"))) == TableReplaced(1, 0)
 
 
 def test_a_table_that_is_lost_is_said_once_for_each_cause_and_comes_back(folder: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_table_that_is_lost_is_said_once_for_each_cause_and_comes_back(folder:
     assert watch.news(shown, OSError("away")) is None
     other = OSError("still away")
     assert watch.news(shown, other) == Lost(other)
-    assert watch.news(shown, shown) == Back()
+    assert watch.news(shown, shown) == TableBack()
     watch.forget()
     assert watch.news(shown, shown) is None
     assert watch.news(shown, error) == Lost(error)
@@ -204,5 +204,5 @@ def test_a_table_that_is_lost_is_said_once_for_each_cause_and_comes_back(folder:
 def test_a_page_without_a_table_says_itself_why_and_is_drawn_once_when_there_is_one(folder: Path) -> None:
     watch, seen = VersionWatch(), facts(folder)
     assert watch.news(None, OSError("away")) is None
-    assert watch.news(None, seen) == Back()
+    assert watch.news(None, seen) == TableBack()
     assert watch.news(None, seen) is None

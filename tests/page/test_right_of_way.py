@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from explorer.page.tables.table_reading import RightOfWay
+from explorer.page.tables import RightOfWay
 
 
 def test_the_background_waits_until_the_last_page_is_made() -> None:

@@ -91,14 +91,14 @@ def test_what_no_page_sends_does_no_harm(opened: Callable[[str], Window], data: 
 def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     table = hostile_tables.empty_table(tmp_path / "w" / "t")
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t&tab=act&act=set-description&f.description=x&step=plan")
     window.send("visible", visible=False)
     other = explorer.open_table(table)
     other.commit(other.plan({"kind": "set-transaction", "appId": "other", "version": 1}))
-    window.session.look()
-    assert not window.session._looking
+    window.session.check_table()
+    assert not window.session._checking
     heard = len(window.heard)
     window.send("visible", visible=True)
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
@@ -155,7 +155,7 @@ def test_a_page_without_findings_says_so_and_shows_them_when_they_are_there(
     window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t", silent=True)
     first = window.session.shown
     assert "Checking the table" in first.regions["lead"]
-    for claim in ("Nothing found", "finding ", "some not answered", "readable at least"):
+    for claim in ("No findings", "finding ", "some not answered", "readable at least"):
         assert claim not in "".join(first.regions.values()), claim
     assert first.timeline is not None
     assert window.session.drawing.complete

@@ -12,7 +12,7 @@ from explorer.core.errors import RequestError
 from explorer.job import Job
 from explorer.page.address import Address
 from explorer.page.table_session import TableSession
-from explorer.page.tables.followed_table import FollowedTable
+from explorer.page.tables import FollowedTable
 from explorer.page.tabs.data_messages import begin_reading
 from explorer.page.window import Message
 from explorer.views.rows.spark_work import SparkWork

@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled
-from explorer.page.tables.table_reading import TableReading
+from explorer.page.tables import TableReading
 from explorer.storage import open_store
 from explorer.storage.served_roots import TableRef
 from explorer.views import TableFacts
@@ -120,7 +120,7 @@ def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     assert 'data-do="read-on"' in ended["regions"]["lead"]
     # Nothing reads on by itself.
     opened = served.opened
-    window.session.look()
+    window.session.check_table()
     window.session._report()
     window.turn()
     assert served.opened == opened

@@ -25,12 +25,11 @@ from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.page.tabs import handlers
 from explorer.page.tabs.data import RowsWork
-from explorer.page.window import Message
-from explorer.page.window_work import WindowWork
+from explorer.page.tabs.erasure import ErasureDesk
+from explorer.page.window import Message, WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CaseFile, CommitPin, read_case
 from explorer.views import TableView
-from explorer.views.erasure_desk import ErasureDesk
 from explorer.web.served_tables import Catalog
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs
@@ -187,10 +186,10 @@ def _found(table_id: str = small_logs.METADATA.id, version: int = 2) -> Erasure:
         chain_head=None,
         program="0",
         stored=StoredFiles(pa.table({"key": ["a"]}), (), 0, (), 86_400_000),
-        found=read,
+        results=read,
     )
     return Erasure(
-        basis=basis, where="id = 1", places=(), traces=(), log_files=1, not_answered=(), not_read=(), elsewhere=(),
+        basis=basis, where="id = 1", places=(), traces=(), log_files=1, not_answered=(), not_read=(), other_tables=(),
         steps=(),
     )  # fmt: skip
 
@@ -241,7 +240,7 @@ def test_a_table_that_cannot_be_read_is_named_and_not_offered_to_be_searched(
         NeighbourTable("w/b", "w/b", columns=("id",)),
         NeighbourTable("w/damaged", "w/damaged", problem="Line 2 is no action."),
     )
-    proof = msgspec.structs.replace(_found(), elsewhere=others)
+    proof = msgspec.structs.replace(_found(), other_tables=others)
     side = _regions(root, SEARCH, _searched(root, monkeypatch, lambda *_: _Job({"id = 1": proof})))["side"]
     assert "w/damaged, which cannot be read: Line 2 is no action." in side
     assert re.findall(r'href="([^"]*)">Search it too', side) == ["?t=w/b&amp;tab=erasure&amp;where=id+%3D+1"]

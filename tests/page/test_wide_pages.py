@@ -14,10 +14,9 @@ from explorer.core.protocol.actions import Metadata
 from explorer.page.act.form import redrawn_parts
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
-from explorer.page.tab_spec import narrowed
+from explorer.page.tab_spec import export_files, narrowed
 from explorer.page.tabs import TABS, export_named
-from explorer.page.tabs.export import export_files
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.views.listing import Listing, ListingColumn
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
@@ -144,7 +143,7 @@ def test_columns_to_set_are_suggested_by_what_was_typed(catalog: Catalog) -> Non
     assert page.view is not None
     typed = Address(table="w/many", tab="act", act="update", answers=(("key.0", "_019999"), ("value.0", "1")))
     sheet = idle_work(catalog)
-    from explorer.page.act.desk import ActDesk
+    from explorer.page.act.form import ActDesk
 
     regions = redrawn_parts(page.view.facts, typed, sheet.of(ActDesk).sheet, 2)
     assert Elements(regions["act-keys"]).attributes == [("value", column_name(19_999))]

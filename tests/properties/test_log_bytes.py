@@ -114,9 +114,9 @@ def test_commits_that_change_places_or_go_are_found_and_the_audit_says_so() -> N
     )
     for log in at_least_one(logs):
         assert _is_found(log, head)
-        found = audit(Subject(explorer.Table(_store(log)), NOW, looked=AuditInputs(chain_head=head)), _RULES)
+        found = audit(Subject(explorer.Table(_store(log)), NOW, inputs=AuditInputs(chain_head=head)), _RULES)
         assert [each.rule for each in found.findings] == ["tampered-log"]
     whole = explorer.Table(_store({**files, 3: b'{"txn":{"appId":"a","version":1}}\n'}))
-    assert audit(Subject(whole, NOW, looked=AuditInputs(chain_head=head)), _RULES).findings == (), (
+    assert audit(Subject(whole, NOW, inputs=AuditInputs(chain_head=head)), _RULES).findings == (), (
         "later commits may come"
     )

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.fleet import audits
-from explorer.survey import SCHEMA, look, survey
+from explorer.fleet.spark_tasks import SCHEMA, survey, survey_row
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
@@ -39,7 +39,7 @@ def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
         snapshot = explorer.open_table(place).snapshot()
         expected = (snapshot.version, snapshot.num_files, snapshot.size_in_bytes, snapshot.num_records)
         assert expected == (row["version"], row["num_files"], row["size_in_bytes"], row["num_records"])
-        assert row == look(place, verify=True)
+        assert row == survey_row(place, verify=True)
     assert "deletionVectors" in found.column("features").to_pylist()[2]
 
 
@@ -50,8 +50,8 @@ def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
     asked = f"""
 import explorer
-from explorer.survey import look
-print(explorer.__file__, look({str(root)!r}, verify=True))
+from explorer.fleet.spark_tasks import survey_row
+print(explorer.__file__, survey_row({str(root)!r}, verify=True))
 print("audited:", len(explorer.open_table({str(root)!r}).audit().silent))
 """
     answer = subprocess.run(

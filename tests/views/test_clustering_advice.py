@@ -9,9 +9,8 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import DomainMetadata, Protocol
-from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.table.facts import TableFacts
-from explorer.views.table.funnel import funnel_of
+from explorer.views.table.funnel import ClusteringAdvice, clustering_advice, funnel_of
 from tests.support.logs.small_logs import PROTOCOL, Line, add, commit_info, metadata, write_log
 
 KINDS = {"id": "long", "amount": "long", "code": "string", "region": "string"}

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from explorer.auditing.erasure import Erasure, Step
-from explorer.auditing.erasure.proof import Basis, Place, State
+from explorer.auditing.erasure import Erasure, ErasureStep
+from explorer.auditing.erasure.proof import Basis, MatchedPlace, State
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.erasure.traces import Trace
 from explorer.core.protocol.times import milliseconds
@@ -20,27 +20,27 @@ from tests.support.at_least_one import at_least_one
 
 NOW: Final = datetime(2026, 11, 22, 9, tzinfo=UTC)
 MONTH: Final = 30
-DELETE: Final = Step({"kind": "delete", "where": "id = 1"}, None, None, "why", 38)
-PURGE: Final = Step({"kind": "purge", "where": "id = 1"}, None, None, "why")
-AGAIN: Final = Step(None, "delta-explorer erasure t", None, "why")
+DELETE: Final = ErasureStep({"kind": "delete", "where": "id = 1"}, None, None, "why", 38)
+PURGE: Final = ErasureStep({"kind": "purge", "where": "id = 1"}, None, None, "why")
+AGAIN: Final = ErasureStep(None, "delta-explorer erasure t", None, "why")
 
 
 def _time(days: float) -> int:
     return milliseconds(NOW + timedelta(days=days))
 
 
-def _vacuum(days: float) -> Step:
-    return Step({"kind": "vacuum"}, None, _time(days), "why")
+def _vacuum(days: float) -> ErasureStep:
+    return ErasureStep({"kind": "vacuum"}, None, _time(days), "why")
 
 
-def _place(path: str, state: State, days: float | None, **values: Any) -> Place:
+def _place(path: str, state: State, days: float | None, **values: Any) -> MatchedPlace:
     kept_by = "" if days is not None else "it lies outside"
     known: dict[str, Any] = {"rows": 1, "size": 10, "from_version": 0, "to_version": 1}
     gone = None if days is None else _time(days)
-    return Place(path=path, state=state, gone_from=gone, kept_by=kept_by, **(known | values))
+    return MatchedPlace(path=path, state=state, gone_from=gone, kept_by=kept_by, **(known | values))
 
 
-def _proof(*places: Place, steps: tuple[Step, ...] = (), traces: tuple[Trace, ...] = ()) -> Erasure:
+def _proof(*places: MatchedPlace, steps: tuple[ErasureStep, ...] = (), traces: tuple[Trace, ...] = ()) -> Erasure:
     files = StoredFiles(pa.table({"key": ["a"]}), (), 0, (), MONTH * 86_400_000)
     read = SearchResult(pa.table({"key": ["a"], "rows": [5], "digest": ["0"]}), pa.table({"key": ["a"]}), {})
     basis = Basis(
@@ -51,7 +51,7 @@ def _proof(*places: Place, steps: tuple[Step, ...] = (), traces: tuple[Trace, ..
         chain_head=None,
         program="0",
         stored=files,
-        found=read,
+        results=read,
     )
     return Erasure(
         basis=basis,
@@ -61,7 +61,7 @@ def _proof(*places: Place, steps: tuple[Step, ...] = (), traces: tuple[Trace, ..
         log_files=1,
         not_answered=(),
         not_read=(),
-        elsewhere=(),
+        other_tables=(),
         steps=steps,
     )
 

@@ -151,7 +151,7 @@ def test_unknown_sort_of_the_list_is_by_name(catalog: Catalog) -> None:
 
 
 def test_the_catalog_notices_a_new_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.page.tables.followed_table._FRESH", 0.0)
+    monkeypatch.setattr("explorer.page.tables._FRESH", 0.0)
     table = hostile_tables.empty_table(tmp_path / "w" / "t")
     catalog = Catalog([str(tmp_path / "w")])
     before = catalog.facts("w/t")

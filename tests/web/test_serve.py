@@ -10,9 +10,8 @@ from tornado.httputil import HTTPServerRequest, RequestStartLine
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
-from explorer.web.html.plain_page import plain_page
-from explorer.web.html.templates import environment
-from explorer.web.serving.ports import BLOCKED_PORTS, check_port
+from explorer.web.html import environment, plain_page
+from explorer.web.serving.listener import BLOCKED_PORTS, check_port
 from tests.support.at_least_one import at_least_one
 
 

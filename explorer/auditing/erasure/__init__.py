@@ -1,6 +1,6 @@
 """Where rows that match a predicate physically are, from when each copy can be gone, and what may be said of it.
 
-In: a table's log, the present, the listing of its folder, what a search of the files found, and tables beside it.
+In: a table's log, the present, the listing of its folder, the result of a search of the files, and other tables.
 Out: an `Erasure` for each predicate: places (a file and a state), traces in the log itself, what could not be
 answered, other tables that were not searched, the steps that are left, and what may be claimed;
 `explorer.report.erasure_statement` states it as a document to hand on.
@@ -14,17 +14,10 @@ is not answered. Nothing here starts an engine or reads a clock.
 
 from explorer.auditing.erasure.document import erasure_document
 from explorer.auditing.erasure.neighbour_tables import Neighbour, NeighbourTable, out_of_reach
-from explorer.auditing.erasure.proof import Erasure, NotAnswered, Place, Step
+from explorer.auditing.erasure.proof import Erasure, ErasureStep, MatchedPlace, UnansweredFile
 from explorer.auditing.erasure.traces import Trace
 
 __all__ = [
-    "Erasure",
-    "Neighbour",
-    "NeighbourTable",
-    "NotAnswered",
-    "Place",
-    "Step",
-    "Trace",
-    "erasure_document",
-    "out_of_reach",
-]
+    "Erasure", "ErasureStep", "MatchedPlace", "Neighbour", "NeighbourTable", "Trace", "UnansweredFile",
+    "erasure_document", "out_of_reach",
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 Protocol section: Per-file Statistics (string bounds may be cut off). Invariants: a constant is compared as text, as a
 number, or as a time, whatever the spelling; a bound that is a cut-off beginning of the constant counts; in longer texts
-only whole words count, escaped or not; a predicate whose rows need not hold its constants is told from one whose do.
+only whole words count, escaped or not; predicates whose rows need not contain its constants are recognized.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OTHER: Final = frozenset(
 
 
 class Constants(msgspec.Struct, frozen=True):
-    """Texts and numbers to look for.
+    """Texts and numbers to search for.
 
     Attributes:
         texts: As written, without quotes.
@@ -160,7 +160,7 @@ def _is_of_equality(before: Token, token: Token, after: Token) -> bool:
 
 @lru_cache
 def _escaped(text: str) -> frozenset[str]:
-    """How a text is spelled inside other texts of the log: in JSON, and between quotes of SQL."""
+    """Return the spellings of a text inside other texts of the log: in JSON, and between quotes of SQL."""
     in_json = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     in_sql = (text.replace("'", "''"), text.replace("'", "\\'"), text.replace('"', '""'))
     return frozenset((*in_json, *in_sql)) - {text}
@@ -189,10 +189,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _same_time(one: str, other: str) -> bool:
-    """Return whether two texts are the same day or time, as local times or instants; UTC is the default zone.
-
-    What follows the milliseconds may be cut off.
-    """
+    """Return whether two texts are the same local time or instant (default UTC), cut off to milliseconds."""
     first, second = _TIME.match(one), _TIME.match(other)
     if first is None or second is None:
         return False

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 
 from explorer.auditing.document import sealed
-from explorer.auditing.erasure.proof import Erasure, Place, State, Step
+from explorer.auditing.erasure.proof import Erasure, ErasureStep, MatchedPlace, State
 from explorer.auditing.erasure.traces import Trace
 from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue
 from explorer.core.versions.commit_times import moment
@@ -127,44 +127,36 @@ class ErasureDocument(JsonRecord, frozen=True, kw_only=True):
     digest: str = ""
 
 
-def erasure_document(found: Erasure) -> ErasureDocument:
+def erasure_document(proof: Erasure) -> ErasureDocument:
     """Return a proof as a JSON document, with its digest."""
-    read = found.basis.found.read
+    read = proof.basis.results.read
     return sealed(
         ErasureDocument(
-            table=found.basis.table,
-            version=found.version,
-            where=found.where,
-            time=moment(found.basis.now).isoformat(),
-            places=tuple(_place(place) for place in found.places),
-            totals=dict(found.totals),
-            files=len({place.path for place in found.places}),
-            traces=tuple(_trace(trace) for trace in found.traces),
+            table=proof.basis.table,
+            version=proof.version,
+            where=proof.where,
+            time=moment(proof.basis.now).isoformat(),
+            places=tuple(_place(place) for place in proof.places),
+            totals=dict(proof.totals),
+            files=len({place.path for place in proof.places}),
+            traces=tuple(_trace(trace) for trace in proof.traces),
             read=FilesSearched(
                 files=read.num_rows,
                 rows=sum(read.column("rows").to_pylist()),
-                log_files=found.log_files,
-                gone_files=found.basis.stored.gone,
+                log_files=proof.log_files,
+                gone_files=proof.basis.stored.gone,
             ),
             not_answered=tuple(
                 NotAnsweredFile(path=safe_path(each.path), reason=without_credentials(each.reason))
-                for each in found.not_answered
+                for each in proof.not_answered
             ),
-            wrong_statistics=tuple(found.misleading),
-            not_read=tuple(map(without_credentials, found.outside)),
-            elsewhere=tuple(
-                OtherTable(
-                    table=each.table,
-                    shared_files=each.shared_files,
-                    columns=tuple(each.columns),
-                    problem=each.problem or None,
-                )
-                for each in found.elsewhere
-            ),
-            gone_from=_time(found.gone_from),
-            may_claim_erased=not found.obstacles,
-            why=tuple(found.obstacles),
-            steps=tuple(_step(step) for step in found.steps),
+            wrong_statistics=tuple(proof.misleading),
+            not_read=tuple(map(without_credentials, proof.outside)),
+            elsewhere=tuple(OtherTable.of(each, problem=each.problem or None) for each in proof.other_tables),
+            gone_from=_time(proof.gone_from),
+            may_claim_erased=not proof.obstacles,
+            why=tuple(proof.obstacles),
+            steps=tuple(_step(step) for step in proof.steps),
         )
     )
 
@@ -173,36 +165,17 @@ def _time(time: int | None) -> str | None:
     return None if time is None else moment(time).isoformat()
 
 
-def _place(place: Place) -> StoredRows:
-    return StoredRows(
-        path=safe_path(place.path),
-        state=place.state,
-        rows=place.rows,
-        size=place.size,
-        from_version=place.from_version,
-        to_version=place.to_version,
-        gone_from=_time(place.gone_from),
-        kept_by=place.kept_by or None,
+def _place(place: MatchedPlace) -> StoredRows:
+    return StoredRows.of(
+        place, path=safe_path(place.path), gone_from=_time(place.gone_from), kept_by=place.kept_by or None
     )
 
 
 def _trace(trace: Trace) -> TraceLine:
-    return TraceLine(
-        path=safe_path(trace.path),
-        version=trace.version,
-        what=trace.what,
-        column=trace.column or None,
-        value=trace.value,
-        count=trace.count,
-        gone_from=_time(trace.gone_from),
+    return TraceLine.of(
+        trace, path=safe_path(trace.path), column=trace.column or None, gone_from=_time(trace.gone_from)
     )
 
 
-def _step(step: Step) -> RemainingStep:
-    return RemainingStep(
-        intent=step.intent,
-        command=step.command,
-        not_before=_time(step.not_before),
-        why=step.why,
-        feed_rows=step.feed_rows,
-    )
+def _step(step: ErasureStep) -> RemainingStep:
+    return RemainingStep.of(step, not_before=_time(step.not_before))

@@ -51,7 +51,7 @@ _OWN_PARAMETERS: Final = frozenset(
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """Something found.
+    """A match.
 
     Attributes:
         what: What it is, as in `Trace`.
@@ -74,7 +74,7 @@ _QUOTED: Final = "quoted"
 
 
 class LogSearch(msgspec.Struct, frozen=True):
-    """What to look for: constants, and values that meet a condition."""
+    """The search: constants, and values that meet a condition."""
 
     constants: Constants
     condition: ValueCondition | None

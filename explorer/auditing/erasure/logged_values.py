@@ -53,7 +53,7 @@ def has_zone(time: str) -> bool:
 
 
 def range_of(value: JsonValue, kind: PrimitiveType, place: LoggedPlace, *, any_zone: bool = False) -> Range:
-    """Between which values of a type the value of a row lies.
+    """Return between which values of a type the value of a row lies.
 
     Args:
         value: As in the log.
@@ -111,7 +111,7 @@ def _fitting(value: Decimal | str, kind: PrimitiveType) -> Iterator[Range]:
 
 
 def _runs(text: str) -> Iterator[Range]:
-    """Runs of whole words; of a text of very many a longer run is known by its beginning."""
+    """Yield runs of whole words; of a text of very many, a longer run is known by its beginning."""
     edges = [edge.start() for edge in _EDGE.finditer(text)]
     most = _MOST_EDGES if len(edges) > _MANY_EDGES else len(edges)
     for place, start in enumerate(edges):
@@ -124,7 +124,7 @@ def _runs(text: str) -> Iterator[Range]:
 
 def _unescaped(text: str) -> str:
     """Return a text without the escapes of JSON and SQL."""
-    known = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", lambda found: str(json.loads(f'"{found.group()}"')), text)
+    known = re.sub(r"(?:\\u[0-9a-fA-F]{4})+", lambda match: str(json.loads(f'"{match.group()}"')), text)
     complete = known.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return re.sub(r"\\(.)", r"\1", complete).replace("''", "'").replace('""', '"')
 

@@ -23,13 +23,13 @@ from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, D
 from explorer.core.versions.file_search import SearchResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Basis", "Erasure", "NotAnswered", "Place", "State", "Step", "erasure"]
+__all__ = ["Basis", "Erasure", "ErasureStep", "MatchedPlace", "State", "UnansweredFile", "erasure"]
 
 State = Literal["live", "masked", "history", "feed", "orphan"]
 STATES: Final[tuple[State, ...]] = ("live", "masked", "history", "feed", "orphan")
 
 
-class Place(msgspec.Struct, frozen=True):
+class MatchedPlace(msgspec.Struct, frozen=True):
     """Rows that match, in one file and one state.
 
     Attributes:
@@ -61,14 +61,14 @@ class Place(msgspec.Struct, frozen=True):
         return self.state in {"live", "masked"}
 
 
-class NotAnswered(msgspec.Struct, frozen=True):
+class UnansweredFile(msgspec.Struct, frozen=True):
     """A file that could not be answered, or only in part, and why."""
 
     path: str
     reason: str
 
 
-class Step(msgspec.Struct, frozen=True):
+class ErasureStep(msgspec.Struct, frozen=True):
     """What is left to do: an intent or a command, not before a time (ms since the epoch, None for now), and why;
     ``feed_rows`` is how many matching rows it writes once more, into the change data feed."""
 
@@ -90,7 +90,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         chain_head: Head of the hash chain over the commits; None where the newest commit's file is gone.
         program: Version of this program.
         stored: The files.
-        found: What the search found in them.
+        results: The matches and files of the search.
         looked_in: The places whose other tables were compared with this one; none if not requested.
     """
 
@@ -101,7 +101,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     chain_head: str | None
     program: str
     stored: StoredFiles
-    found: SearchResult
+    results: SearchResult
     looked_in: tuple[str, ...] = ()
 
 
@@ -116,7 +116,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
         log_files: Files of the log that were read for them.
         not_answered: Data files, and the log, that could not be answered, or only in part.
         not_read: What lies outside of this proof, in words.
-        elsewhere: Other tables that were not searched and may hold such rows, as far as tables were looked at.
+        other_tables: Tables that were not searched and may hold such rows, among those that were compared.
         steps: What is left to do, in order.
         misleading: Live files with matching rows whose statistics exclude them, so that queries and deletes may skip
             the file.
@@ -126,13 +126,13 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
     basis: Basis
     where: str
-    places: tuple[Place, ...]
+    places: tuple[MatchedPlace, ...]
     traces: tuple[Trace, ...]
     log_files: int
-    not_answered: tuple[NotAnswered, ...]
+    not_answered: tuple[UnansweredFile, ...]
     not_read: tuple[str, ...]
-    elsewhere: tuple[NeighbourTable, ...]
-    steps: tuple[Step, ...]
+    other_tables: tuple[NeighbourTable, ...]
+    steps: tuple[ErasureStep, ...]
     misleading: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
 
@@ -154,8 +154,8 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """All that was not searched, in words: the tables by name, then what no look at the log can name."""
-        return (*(table.words() for table in self.elsewhere), *self.not_read)
+        """All that was not searched, in words: the tables by name, then what no log can name."""
+        return (*(table.words() for table in self.other_tables), *self.not_read)
 
     @property
     def obstacles(self) -> tuple[str, ...]:
@@ -186,17 +186,17 @@ def erasure(
     traces: LogTraces,
     unanswered: Iterable[tuple[str, str]],
     *,
-    elsewhere: tuple[NeighbourTable, ...] = (),
+    other_tables: tuple[NeighbourTable, ...] = (),
 ) -> Erasure:
     """Put a proof together.
 
     Args:
         basis: What was read.
         snapshot: The newest version.
-        request: The predicate: its name in what was found, and its SQL.
+        request: The predicate: its name in the results, and its SQL.
         traces: What the log holds of its constants.
         unanswered: Files that were not searched as a whole, by key, with the reason.
-        elsewhere: As in `Erasure`.
+        other_tables: As in `Erasure`.
     """
     name, where = request
     places = tuple(_places(basis, name))
@@ -204,7 +204,7 @@ def erasure(
     listed = {stored_key(path, basis.table): path for path in snapshot.files(["path"]).column(0).to_pylist()}
     misleading = snapshot.misleading(where, {listed[key] for key in current if key in listed})
     unlisted = tuple(sorted(current - listed.keys()))
-    unchecked = [*basis.stored.unanswered, *unanswered, *basis.found.failed.items(), *traces.unanswered]
+    unchecked = [*basis.stored.unanswered, *unanswered, *basis.results.failed.items(), *traces.unanswered]
     unchecked += _contested(snapshot, basis.table)
     return Erasure(
         basis=basis,
@@ -212,9 +212,9 @@ def erasure(
         places=places,
         traces=traces.traces,
         log_files=traces.read,
-        not_answered=tuple(NotAnswered(path, reason) for path, reason in sorted(set(unchecked))),
+        not_answered=tuple(UnansweredFile(path, reason) for path, reason in sorted(set(unchecked))),
         not_read=(*_not_read(basis, where), *_unread(snapshot)),
-        elsewhere=elsewhere,
+        other_tables=other_tables,
         steps=(*_relist(unlisted), *_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
         misleading=misleading,
         unlisted=unlisted,
@@ -228,20 +228,20 @@ def _contested(snapshot: Snapshot, location: str) -> Iterable[tuple[str, str]]:
         yield from ((stored_key(path, location), contested.message) for path in contested.paths)
 
 
-def _places(basis: Basis, request: str) -> list[Place]:
+def _places(basis: Basis, request: str) -> list[MatchedPlace]:
     names = ("key", "role", "size", "first_version", "last_version", "gone_from", "kept_by")
     rows = zip(*(basis.stored.files.column(name).to_pylist() for name in names), strict=True)
     known = {row[0]: row[1:] for row in rows}
-    matches = basis.found.matches
+    matches = basis.results.matches
     columns = (matches.column(name).to_pylist() for name in ("request", "key", "visible", "masked"))
-    places: list[Place] = []
+    places: list[MatchedPlace] = []
     for requested, key, visible, masked in zip(*columns, strict=True):
         if requested != request:
             continue
         role, size, first, last, deletable, reason = known[key]
         states: Mapping[State, int] = {role: visible, "masked": masked}
         to = None if role == "live" else last
-        places += [Place(key, state, n, size, first, to, deletable, reason) for state, n in states.items() if n]
+        places += [MatchedPlace(key, state, n, size, first, to, deletable, reason) for state, n in states.items() if n]
     return sorted(places, key=lambda place: (STATES.index(place.state), place.path))
 
 
@@ -263,26 +263,26 @@ def _not_read(basis: Basis, where: str) -> Iterable[str]:
         yield f"The table in the folder {folder}, which is a separate table."
 
 
-def _relist(unlisted: tuple[str, ...]) -> Iterable[Step]:
+def _relist(unlisted: tuple[str, ...]) -> Iterable[ErasureStep]:
     if unlisted:
         why = (
             f"The newest checkpoint lacks {_and_more(unlisted)}, which the commits leave live. Readers that start from "
             "the checkpoint do not see the file, and neither does a delete: first rewrite the checkpoint."
         )
-        yield Step({"kind": "checkpoint"}, None, None, why)
+        yield ErasureStep({"kind": "checkpoint"}, None, None, why)
 
 
 def _and_more(paths: tuple[str, ...]) -> str:
     return f"{fmt.plain(paths[0], 200)}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}"
 
 
-def _repair(misleading: tuple[str, ...]) -> Iterable[Step]:
+def _repair(misleading: tuple[str, ...]) -> Iterable[ErasureStep]:
     if misleading:
         why = (
             f"The statistics of {_and_more(misleading)} exclude rows that the file holds. Queries skip the file, and a "
             "delete may skip it too: first recompute the statistics."
         )
-        yield Step({"kind": "recompute-statistics"}, None, None, why)
+        yield ErasureStep({"kind": "recompute-statistics"}, None, None, why)
 
 
 def _unread(snapshot: Snapshot) -> Iterable[str]:
@@ -292,8 +292,8 @@ def _unread(snapshot: Snapshot) -> Iterable[str]:
 
 
 def _steps(
-    basis: Basis, snapshot: Snapshot, where: str, places: tuple[Place, ...], traces: tuple[Trace, ...]
-) -> Iterable[Step]:
+    basis: Basis, snapshot: Snapshot, where: str, places: tuple[MatchedPlace, ...], traces: tuple[Trace, ...]
+) -> Iterable[ErasureStep]:
     states = {place.state for place in places}
     configuration = snapshot.metadata.configuration
     if "live" in states:
@@ -301,32 +301,32 @@ def _steps(
         noted = " and the rows once more in the change data feed" if feed else ""
         why = f"Readers no longer see the rows. The commit records the predicate in the log{noted}."
         live = sum(place.rows for place in places if place.state == "live")
-        yield Step({"kind": "delete", "where": where}, None, None, why, live if feed else 0)
+        yield ErasureStep({"kind": "delete", "where": where}, None, None, why, live if feed else 0)
     if "masked" in states or ("live" in states and DELETION_VECTORS.of(configuration)):
         why = "A deletion vector hides rows but does not erase them. The files must be rewritten without them."
-        yield Step({"kind": "purge", "where": where}, None, None, why)
+        yield ErasureStep({"kind": "purge", "where": where}, None, None, why)
     dates = [place.gone_from for place in places if place.gone_from is not None]
     last = max(dates, default=None)
     if last is not None:
         why = "Deletes unneeded files. Until then, time travel and the change data feed can read them."
-        yield Step({"kind": "vacuum"}, None, _later(last, basis.now), why)
+        yield ErasureStep({"kind": "vacuum"}, None, _later(last, basis.now), why)
     for place in places:
         if place.gone_from is None:
-            yield Step(None, None, None, f"{fmt.plain(place.path, 200)}: {place.kept_by}.")
+            yield ErasureStep(None, None, None, f"{fmt.plain(place.path, 200)}: {place.kept_by}.")
     logged = [trace.gone_from for trace in traces if trace.gone_from is not None]
     if traces:
         log_content = (
             "constants of the predicate" if only_equalities(where) else "matching values or constants of the predicate"
         )
         why = f"The log holds {log_content}. After a checkpoint, a log cleanup can delete the files before it."
-        yield Step({"kind": "checkpoint"}, None, None, why)
+        yield ErasureStep({"kind": "checkpoint"}, None, None, why)
     if logged:
         why = "Deletes expired log files."
-        yield Step({"kind": "clean-log"}, None, _later(max(logged), basis.now), why)
+        yield ErasureStep({"kind": "clean-log"}, None, _later(max(logged), basis.now), why)
     if places or traces:
         command = shlex.join(["delta-explorer", "erasure", basis.table, "--where", where])
         until = [date for date in (*dates, *logged) if date > basis.now]
-        yield Step(None, command, max(until, default=None), "Search again to confirm that nothing is left.")
+        yield ErasureStep(None, command, max(until, default=None), "Search again to confirm that nothing is left.")
 
 
 def _later(time: int, now: int) -> int | None:

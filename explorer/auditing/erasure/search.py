@@ -1,19 +1,21 @@
-"""One search for several predicates: the files once, the log once for each predicate."""
+"""One search for several predicates, also as a job of Spark: the log and the folder, the files once, the log again for
+each predicate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from explorer.auditing.erasure.constants import Constants, constants_of, only_equalities
-from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.neighbour_tables import Neighbour, neighbours_of, related
 from explorer.auditing.erasure.proof import Basis, Erasure, erasure
 from explorer.auditing.erasure.search_plan import named_columns, search_plan
 from explorer.auditing.erasure.stored_files import stored_files
 from explorer.auditing.erasure.traces import LogTraces, log_traces
-from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
+from explorer.auditing.erasure.value_conditions import ValueCondition, logged_columns, value_condition
 from explorer.core.errors import RequestError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.schema.char_types import padded_lengths
@@ -21,12 +23,16 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_definition import check_allowed_mapping
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import SearchGroup, SearchResult
 from explorer.core.versions.snapshot import Snapshot
 from explorer.version import VERSION
 
-__all__ = ["prove_erasure"]
+if TYPE_CHECKING:
+    from explorer.job import Job
+
+__all__ = ["erasure_job", "prove_erasure"]
 
 _NO_CONSTANT = "the predicate has no constant to search the log for"
 _OTHER_VALUES = (
@@ -83,7 +89,7 @@ def prove_erasure(
         chain_head=log.commit_seal(version).chain_head if version in log.listing.commits else None,
         program=VERSION,
         stored=stored,
-        found=results,
+        results=results,
         looked_in=looked_in,
     )
     proofs = {}
@@ -96,7 +102,7 @@ def prove_erasure(
             traces = _traces(log, where, constants, now, check_cancelled, collated=_is_collated(snapshot, columns))
         unchecked = plan.unanswered_for(columns)
         proofs[request] = erasure(
-            basis, snapshot, (request, where), traces, unchecked, elsewhere=related(other_tables, columns)
+            basis, snapshot, (request, where), traces, unchecked, other_tables=related(other_tables, columns)
         )
     return proofs
 
@@ -125,3 +131,43 @@ def _traces(
     traces = log_traces(log, constants, now, check_cancelled)
     missed = (*traces.unanswered, (LOG_FOLDER, f"{_OTHER_VALUES} ({condition})"))
     return msgspec.structs.replace(traces, unanswered=missed)
+
+
+def erasure_job(
+    log: DeltaLog,
+    predicates: Mapping[str, str],
+    now: datetime,
+    *,
+    others: Iterable[Neighbour] = (),
+    looked_in: tuple[str, ...] = (),
+) -> Job[dict[str, Erasure]]:
+    """Begin to search the stored copies of the rows that match.
+
+    Args:
+        log: The table's log.
+        predicates: SQL by name.
+        now: The present, with a zone.
+        others, looked_in: As in `prove_erasure`.
+
+    Raises:
+        EngineUnavailable: Spark is missing.
+    """
+    from explorer.spark.engine.session import require_pyspark
+
+    require_pyspark()
+    from explorer.spark.checks.file_search import search_files
+    from explorer.spark.engine.job import submit
+
+    def work(job: Job[dict[str, Erasure]]) -> dict[str, Erasure]:
+        job.report("Reading the log and the folder")
+        return prove_erasure(
+            log,
+            predicates,
+            milliseconds(now),
+            lambda groups: search_files(job, log, log.snapshot(), groups, predicates),
+            job.check_cancelled,
+            others=others,
+            looked_in=looked_in,
+        )
+
+    return submit(f"Erasure proof of {log.name}", work, "; ".join(predicates.values()))

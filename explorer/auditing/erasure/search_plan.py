@@ -1,7 +1,7 @@
 """How each stored file is read so that predicates over the newest columns can be answered from it.
 
 Protocol sections: Column Mapping, Type Widening, Partition Value Serialization. Invariants: a file is read with the
-schema of the version that last had it, matched to the newest by lineage, so a renamed column is found, a wider type
+schema of the version that last had it, matched to the newest by lineage, so a renamed column is read, a wider type
 compared, and a column added later is null; where the types do not compare, or only the folders could say a partition
 value and do not, the file is not answered. A name that meant another column while the file was live is named too.
 """
@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.stored_files import StoredFiles
+from explorer.auditing.erasure.value_conditions import logged_columns
 from explorer.auditing.words import span
 from explorer.core.protocol.arrow.arrays import mask, string_maps
 from explorer.core.protocol.file_paths import NULL_FOLDER
@@ -37,7 +37,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS, SearchGroup
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["SearchPlan", "named_columns", "search_plan"]
+__all__ = ["named_columns", "search_plan"]
 
 
 class SearchPlan(msgspec.Struct, frozen=True):
@@ -72,11 +72,6 @@ def named_columns(newest: Snapshot, text: str) -> tuple[str, ...]:
 
 def search_plan(log: DeltaLog, stored: StoredFiles, texts: Iterable[str]) -> SearchPlan:
     """Group the stored files by how they are read.
-
-    Args:
-        log: The table's log.
-        stored: Its files.
-        texts: The predicates.
 
     Raises:
         RequestError: A predicate cannot be split into words.
@@ -125,7 +120,7 @@ class _Plan:
         return SearchPlan(groups, self._names(), tuple(self._unanswered), tuple(self._strangers))
 
     def _names(self) -> frozenset[str]:
-        """Of files that are gone too: their bounds are still in the log."""
+        """Return the names of the columns, also in deleted files: their bounds are still in the log."""
         known = (each for each in logged_columns(self._log) if each.column[0] in self._words.columns)
         return frozenset(name.lower() for each in known for name in (each.column[0], each.stored[0]))
 
@@ -146,7 +141,7 @@ class _Plan:
             self._name_strangers(start, after - 1)
 
     def _reading(self, then: Snapshot, files: pa.Table) -> _Reading | None:
-        """How files last live at a version are read; None where a column that is needed does not compare."""
+        """Return how files last live at a version are read; None if a needed column does not compare."""
         compared = compare_columns(self._history, then, self._newest)
         lost = {column.column: column.reason for column in compared.left_out if column.version == self._newest.version}
         side = {field.name: field for field in compared.before.schema.fields}
@@ -167,11 +162,7 @@ class _Plan:
         return _Reading(StructType(tuple(fields)), named, compared.before.by_id)
 
     def _field(self, name: str, then: Snapshot, matched: StructField | None, lost: str | None) -> StructField:
-        """Return one column as it is read from the files of a version.
-
-        Raises:
-            _Unlike: Its types do not compare.
-        """
+        """Return one column as it is read from the files of a version; raise `_Unlike` if its types do not compare."""
         new = next(field for field in self._newest.schema.fields if field.name == name)
         # The version may lack the column, and its files may still hold it.
         plain = unmapped(new) if self._newest.column_mapping_mode == "none" else new
@@ -283,7 +274,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 def _named_columns(newest: Snapshot, texts: Iterable[str]) -> _Words:
-    """At least the columns that the predicates name; one of them where they name none, so that rows can be counted."""
+    """Return at least the columns that the predicates name; one of them if they name none, to count rows."""
     tokens = [token for text in texts for token in tokens_of(text)]
     words = frozenset(token.value.lower() for token in tokens if token.kind in ("name", "word"))
     every = any(token.kind == "mark" and token.text == "*" for token in tokens)

@@ -73,7 +73,7 @@ def stored_files(log: DeltaLog, now: int) -> StoredFiles:
         TableError: The log is broken.
         StorageError: The folder cannot be listed.
     """
-    return _Stored(log, now).found()
+    return _Stored(log, now).listed()
 
 
 def stored_key(path: str, location: str) -> str:
@@ -99,7 +99,7 @@ class _Stored:
         self._others = tuple(sorted({path.partition(f"/{_LOG}")[0] for path in paths if f"/{_LOG}" in path}))
         self._unanswered: list[tuple[str, str]] = []
 
-    def found(self) -> StoredFiles:
+    def listed(self) -> StoredFiles:
         data = self._data_files()
         named = set(data.column("key").to_pylist())
         feed = self._change_files(named)
@@ -161,8 +161,7 @@ class _Stored:
         return _with_roles(table, ["feed"] * len(unnamed), versions, dates)
 
     def _present(self, files: pa.Table) -> tuple[pa.Table, int]:
-        """Of the files that the log names those that are stored, and how many are not; a live one that is not is
-        named."""
+        """Return the stored files among those of the log, and how many are not stored; record missing live files."""
         keys, roles = (files.column(name).to_pylist() for name in ("key", "role"))
         unlisted = [key for key in keys if key not in self._listed]
         lacking: set[str] = set()
@@ -218,8 +217,8 @@ class _Stored:
         return False
 
     def _tombstones(self, keys: set[str]) -> dict[str, tuple[int, dict[str, str | None] | None]]:
-        """Of files that only tombstones name: when they were removed (ms), and their partition values if it says so."""
-        carried = self._log.on_segment(self._history.latest, lambda found: carry_actions(self._log.store, found))
+        """Return when files that only tombstones name were removed (ms), and their partition values if known."""
+        carried = self._log.on_segment(self._history.latest, lambda segment: carry_actions(self._log.store, segment))
         known: dict[str, tuple[int, dict[str, str | None] | None]] = {}
         for chunk in carried.removes(1 << 14):
             for path, time, values in _removed(chunk):
@@ -229,7 +228,7 @@ class _Stored:
         return known
 
     def _date(self, key: str, expires: int) -> tuple[int | None, str]:
-        """From when VACUUM deletes a file that nothing needs from a time on, ms; or None and why it never does."""
+        """Return from when VACUUM deletes a file that is unneeded from a time on (ms); or None and the reason."""
         if is_absolute_location(key) or key.startswith(".."):
             return None, _OUTSIDE
         if expires == FOREVER or is_hidden(key, self._terms.partition_columns):

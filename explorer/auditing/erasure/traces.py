@@ -50,7 +50,7 @@ class Trace(msgspec.Struct, frozen=True):
         what: ``least value``, ``greatest value``, ``partition value``, ``path``, ``predicate`` (of commitInfo), or the
             name of another field.
         column: The column, physical name, or the field; empty where there is none.
-        value: One of the values found, shortened.
+        value: One of the values, shortened.
         count: How often, distinct values of a checkpoint counted once.
         gone_from: ms since the epoch; None for never.
     """
@@ -84,7 +84,7 @@ def log_traces(
 
     Args:
         log: The table's log.
-        constants: What to look for.
+        constants: The constants to search for.
         now: ms since the epoch.
         check_cancelled: Called before each file; may raise.
         condition: Look for values that meet it too; constants then count only where it does not judge.
@@ -144,10 +144,7 @@ def _version(key: str) -> int | None:
 
 
 def _dates(log: DeltaLog, now: int) -> Callable[[int | None], int | None]:
-    """From when log clean-up may delete what a version wrote: a later checkpoint has to be old enough (CLEANUP-001).
-
-    Without a later checkpoint, one that is written today.
-    """
+    """Return from when log cleanup may delete a version: once a later checkpoint is old enough (CLEANUP-001)."""
     period = retention_terms(log.history_record()).log
     times = file_times(log.listing)
     made = [

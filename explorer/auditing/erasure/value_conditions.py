@@ -1,24 +1,25 @@
-"""What a condition asks of the value of one column, and whether a value that the log holds meets it.
+"""The part of a condition on one column, and whether a value that the log holds meets it.
 
-Protocol sections: Per-file Statistics, Partition Value Serialization. Invariants: what is said of a value is what Spark
-says of every value that it may stand for; what is not sure is said to be open. Of each way to meet a condition only the
-part on the one column counts, so that every row that meets it that way has a value that meets the part; a way that asks
-nothing of the column says nothing of its values. A condition is taken as a whole or not at all.
+Protocol sections: Per-file Statistics, Partition Value Serialization, Column Mapping, Type Widening. Invariants: a
+value is judged as Spark judges every value that it may stand for; an unsure result is open. Of each way to meet a
+condition only the part on the one column counts, so that every row that meets it that way has a value that meets the
+part. A condition is taken in full or not at all. Of each readable version, the same column by lineage counts, and the
+column that had the name then, even if no file of that version is stored: the log outlives the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from explorer.auditing.erasure.logged_columns import LoggedColumn, folded
 from explorer.auditing.erasure.logged_values import LoggedPlace, Range, has_zone, quoted_values, range_of
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import JsonValue
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, format_column
-from explorer.core.protocol.schema.nested_types import Path
+from explorer.core.protocol.schema.column_mapping import physical_paths
+from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, StructType, format_column, parse_schema
+from explorer.core.protocol.schema.nested_types import Path, walk_structs
 from explorer.core.protocol.schema.type_widening import widens
 from explorer.core.protocol.sql.predicates import (
     And,
@@ -34,9 +35,62 @@ from explorer.core.protocol.sql.predicates import (
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
 from explorer.core.protocol.statistics.skipping_truth import truth_of
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ValueCondition", "value_condition"]
+__all__ = ["ValueCondition", "folded", "logged_columns", "value_condition"]
+
+
+class LoggedColumn(msgspec.Struct, frozen=True):
+    """A column of the newest version as some version stores it, or a column that had its name then.
+
+    Attributes:
+        column: Its path in the newest version, logical names.
+        stored: Its path in statistics and partition values.
+        type: Its type then.
+    """
+
+    column: Path
+    stored: Path
+    type: DataType
+
+
+def logged_columns(log: DeltaLog) -> tuple[LoggedColumn, ...]:
+    """Return the fields of the newest version, those inside arrays and maps left out, each in every way it was stored.
+
+    Raises:
+        TableError: A version's metadata is broken.
+    """
+    lineage = log.history_record().lineage()
+    newest = log.snapshot()
+    now = lineage.lines_at(newest.version)
+    paths = [path for path, _, _ in walk_structs(newest.schema)]
+    of_name = {folded(path): path for path in paths}
+    of_line = {now[format_column(path)]: path for path in paths if format_column(path) in now}
+    columns: dict[tuple[Path, Path, str], LoggedColumn] = {}
+    for version, schema, stored in _layouts(log):
+        then = lineage.lines_at(version)
+        for path, _, field in walk_structs(schema):
+            same = (of_name.get(folded(path)), of_line.get(then.get(format_column(path), -1)))
+            for column in filter(None, same):
+                known = LoggedColumn(column, stored[path], field.type)
+                columns.setdefault((column, stored[path], repr(field.type)), known)
+    return tuple(columns.values())
+
+
+def folded(path: Path) -> Path:
+    """Return a path in lower case, as readers compare names."""
+    return tuple(part.casefold() for part in path)
+
+
+def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]]:
+    """Yield the schemas of the readable versions, each with its first version and the stored path of each field."""
+    history = log.history_record()
+    for version in history.layout_changes(history.first_readable, history.latest):
+        metadata = history.metadata_at(version)
+        if metadata is not None and metadata.schema_string is not None:
+            schema = parse_schema(metadata.schema_string)
+            yield version, schema, physical_paths(schema, history.mapping_mode(version))
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -83,7 +137,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
         return any(folded(part.stored) == folded(path) for part in self.parts)
 
     def folder(self, name: str) -> Path | None:
-        """Under which path the log has the values that a folder ``name=value`` has; None if it is not asked about."""
+        """Return the stored path of the values of a folder ``name=value``; None for a column without a condition."""
         for part in self.parts:
             if len(part.stored) == 1 and name.casefold() in {part.stored[0].casefold(), part.column[0].casefold()}:
                 return part.stored
@@ -143,8 +197,7 @@ def _is_comparable(then: DataType, now: PrimitiveType) -> bool:
 
 
 def _branches(part: Expression, column: Path, *, negated: bool = False) -> tuple[Expression | None, bool]:
-    """What the ways to meet a condition that ask something of a column ask of it, None if there are none; and whether
-    there is a way that asks nothing of it."""
+    """Return the part of a condition on a column, and whether the condition can be met without the column."""
     match part:
         case Not():
             return _branches(part.part, column, negated=not negated)

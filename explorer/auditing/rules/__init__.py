@@ -13,17 +13,15 @@ from typing import Final
 from explorer.auditing.rule import Rule
 from explorer.auditing.rules.changes import CHANGE_RULES
 from explorer.auditing.rules.clients import CLIENT_RULES
-from explorer.auditing.rules.columns import COLUMN_RULES
+from explorer.auditing.rules.columns import COLUMN_RULES, EXPRESSION_RULES
 from explorer.auditing.rules.commits import COMMIT_RULES
 from explorer.auditing.rules.demands import DEMAND_RULES
-from explorer.auditing.rules.expressions import EXPRESSION_RULES
 from explorer.auditing.rules.features import FEATURE_RULES
 from explorer.auditing.rules.files import FILE_RULES
 from explorer.auditing.rules.hazards import HAZARD_RULES
 from explorer.auditing.rules.integrity import INTEGRITY_RULES
-from explorer.auditing.rules.layout import LAYOUT_RULES
+from explorer.auditing.rules.layout import LAYOUT_RULES, QUERY_RULES
 from explorer.auditing.rules.log import LOG_RULES
-from explorer.auditing.rules.queries import QUERY_RULES
 from explorer.auditing.rules.reading import READING_RULES
 from explorer.auditing.rules.retention import RETENTION_RULES
 from explorer.auditing.rules.rows import ROW_RULES

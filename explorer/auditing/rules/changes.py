@@ -8,8 +8,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, FILE_RETENTION, LOG_RETENTION
@@ -66,7 +65,7 @@ def _gaps(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _short(subject: Subject) -> tuple[Finding, ...]:
-    """Recorded changes that the log still promises, and whose files a vacuum took or may take now."""
+    """Report recorded changes that the log still promises, and whose files a vacuum deleted or may delete now."""
     if not subject.commits.flags("change_feed").any():
         return ()
     feed = horizon(subject.history, subject.risks, moment(subject.now)).feed

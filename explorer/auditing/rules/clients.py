@@ -7,8 +7,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, spans
 from explorer.core.compatibility.access import Access, ClientVerdict, losses, requirements

@@ -10,8 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.arrow.arrays import Int64s
@@ -140,7 +139,7 @@ def _clock(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _silence(subject: Subject) -> tuple[Finding, ...]:
-    """Loaders that came regularly and have not come for three times as long as they ever took."""
+    """Report regular writers that have been silent for three times as long as ever before."""
     times = subject.times
     keys = list(zip(subject.commits.values("user_name"), subject.commits.values("operation"), strict=True))
     silences = []
@@ -172,7 +171,7 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _silent_for(times: Int64s, now: int) -> tuple[int, int] | None:
-    """For how long a regular series has been silent, and its usual gap, in ms; None if it is not, or not regular."""
+    """Return how long a regular series has been silent, and its usual gap, in ms; None for others."""
     if len(times) < _REGULAR:
         return None
     gaps = np.diff(times)[-_KNOWN:]

@@ -1,4 +1,4 @@
-"""The metadata: property values that cannot be read, and partition columns that the schema does not spell alike."""
+"""The metadata: property values that cannot be read, and partition columns that the schema spells differently."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, written_again
+from explorer.auditing.rule import Rule, see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import (
@@ -30,7 +29,7 @@ _UNLIKE_MONTHS: Final = "interval 30 days"
 
 
 def _values(subject: Subject) -> tuple[Finding, ...]:
-    """Properties whose value no client can take, or not every client."""
+    """Report properties whose value some clients, or all, cannot use."""
     bad = {
         key: (row, value)
         for key, value in sorted(subject.metadata.configuration.items())
@@ -113,7 +112,7 @@ def _value(row: TableProperty, value: str) -> str | None:
 
 
 def _cases(subject: Subject) -> tuple[Finding, ...]:
-    """Keys of Delta's properties in another case, or with blanks around them: they do nothing."""
+    """Report keys of Delta's properties in another case, or with spaces around them: they do nothing."""
     configuration = subject.metadata.configuration
     ignored = {
         key: row
@@ -170,7 +169,7 @@ def _unread(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _partitions(subject: Subject) -> tuple[Finding, ...]:
-    """Partition columns that the schema spells in another case, or does not have."""
+    """Report partition columns that the schema spells in another case, or lacks."""
     metadata = subject.metadata
     other = respelled_partitions(metadata)
     if not other:

@@ -2,24 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.auditing.contradictory_statistics import Contradiction, contradictory_statistics
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
 from explorer.auditing.footers import FooterDifference
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.rules.queries import needed_columns, unrecorded_columns
-from explorer.auditing.steps import see, verify_command
+from explorer.auditing.rule import NotAnswered, Rule, see, verify_command
+from explorer.auditing.rules.layout import needed_columns, unrecorded_columns
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, flags, mask, numbers, only_array
+from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.transaction.intents.records import Optimize, Purge, RecomputeStatistics
 
 __all__ = ["FILE_RULES"]
+
+# Writers cut the greatest time to milliseconds, and not the least.
+_CUT_OFF: Final = 1_000  # microseconds
+
+
+class ContradictoryStatistic(msgspec.Struct, frozen=True):
+    """Statistics of one column in one file that no value can satisfy.
+
+    Attributes:
+        path: The file, decoded.
+        column: Dotted logical name.
+        detail: Both sides.
+    """
+
+    path: str
+    column: str
+    detail: str
+
+
+def contradictory_statistics(subject: Subject) -> Iterator[ContradictoryStatistic]:
+    """Yield what no value can satisfy, column by column."""
+    names = [column.name for column in subject.snapshot.statistics_columns if not column.partition]
+    for column, ranges in subject.column_ranges_of(names):
+        for row in ranges.filter(mask(_is_out_of_order(ranges, column))).to_pylist():
+            yield ContradictoryStatistic(row["path"], column.name, f"minimum {row['min']}, maximum {row['max']}")
+        for row in ranges.filter(mask(_has_odd_nulls(ranges))).to_pylist():
+            yield ContradictoryStatistic(
+                row["path"], column.name, f"{row['null_count']} nulls in {row['num_records']} rows"
+            )
+
+
+def _is_out_of_order(ranges: pa.Table, column: StatisticsColumn) -> Mask:
+    """Return whether the minimum of each file is certainly above its maximum; false if one is unknown."""
+    low, high = only_array(ranges, "min"), only_array(ranges, "max")
+    match column.type.name:
+        case "binary" | "variant" | "void":
+            return np.zeros(ranges.num_rows, bool)
+        case "boolean":
+            low, high = low.cast(pa.int8()), high.cast(pa.int8())
+        case "timestamp" | "timestamp_ntz":
+            (least, has_least), (greatest, has_greatest) = (numbers(each.cast(pa.int64())) for each in (low, high))
+            # A difference beyond 64 bits is below zero.
+            difference = least - greatest
+            return has_least & has_greatest & (least > greatest) & ((difference > _CUT_OFF) | (difference < 0))
+    return flags(pc.greater(low, high))
+
+
+def _has_odd_nulls(ranges: pa.Table) -> Mask:
+    """Return whether more values of each file are null than it has rows, or fewer than none."""
+    (nulls, has_nulls), (rows, has_rows) = (numbers(only_array(ranges, name)) for name in ("null_count", "num_records"))
+    return has_nulls & ((nulls < 0) | (has_rows & (nulls > rows)))
+
 
 _SHARE: Final = 0.30
 _SMALL: Final = 1_000_000
@@ -158,7 +212,7 @@ def _broken(subject: Subject) -> tuple[Finding, ...]:
 
 def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Statistics that contradict themselves, or that the footers of their files contradict."""
-    report = subject.looked.footers
+    report = subject.inputs.footers
     own = [] if subject.too_many_statistics is not None else list(contradictory_statistics(subject))
     findings = (_contradictory(subject, own),) if own else ()
     if findings and (report is None or not report.differences):
@@ -200,8 +254,8 @@ def _wrong(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     )
 
 
-def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
-    files = len({each.path for each in found})
+def _contradictory(subject: Subject, contradictions: Sequence[ContradictoryStatistic]) -> Finding:
+    files = len({each.path for each in contradictions})
     return Finding(
         rule="wrong-statistics",
         severity="error",
@@ -212,7 +266,7 @@ def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
                 f"{named([each.path])}: {named([each.column])} has {fmt.shorten(fmt.plain(each.detail, 200), 100)}",
                 Place("statistics", column=each.column),
             )
-            for each in found[:4]
+            for each in contradictions[:4]
         ),
         effect="No row is skipped by them here. Other clients skip the files, and so leave out rows without an error.",
         remedy=Remedy("Recompute the statistics\u2026", intent=RecomputeStatistics()),
@@ -223,7 +277,7 @@ def _contradictory(subject: Subject, found: Sequence[Contradiction]) -> Finding:
 
 def _difference(difference: FooterDifference) -> str:
     of = f" of {named([difference.column])}" if difference.column else ""
-    logged, actual = (fmt.shorten(fmt.plain(text, 200), 40) for text in (difference.logged, difference.found))
+    logged, actual = (fmt.shorten(fmt.plain(text, 200), 40) for text in (difference.logged, difference.actual))
     return f"{named([difference.path])}: {difference.statistic}{of} is {logged} in the log, {actual} in the file"
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import table_command
+from explorer.auditing.rule import Rule, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs
 from explorer.core.protocol.table_features import VACUUM_CHECK, active_features
@@ -111,7 +110,7 @@ def _restored(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _reach(subject: Subject, version: int) -> tuple[int, int, int] | None:
-    """Of a RESTORE that names a version: how long before it the state that it brought back was replaced, in ms."""
+    """Return the versions of a RESTORE, and how long before it its state had been replaced, in ms."""
     parameters = subject.commits.map(version, "parameters")
     text = str(parameters.get("version"))
     if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:

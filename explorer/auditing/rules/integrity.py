@@ -17,8 +17,7 @@ from explorer.auditing.log_shortcuts import (
     newest_compaction_problems,
     unusual_checkpoint_types,
 )
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command, verify_command
+from explorer.auditing.rule import NotAnswered, Rule, see, table_command, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, named, runs, spans
 from explorer.core.log.contested import ContestedFiles
@@ -27,7 +26,7 @@ from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.transaction.intents.records import Checkpoint, Restore, Update
 
-__all__ = ["ELSEWHERE", "FAULTS", "INTEGRITY_RULES"]
+__all__ = ["FAULTS", "INTEGRITY_RULES", "OTHER_RULES"]
 
 # A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
 _VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
@@ -68,7 +67,7 @@ FAULTS: Final = {
     "checkpoint-types": "a checkpoint with column types that the protocol does not allow",
 }
 # What other rules find.
-ELSEWHERE: Final = frozenset(
+OTHER_RULES: Final = frozenset(
     {
         *("gap", "truncated-log", "unreadable-commit", "no-metadata", "no-protocol", "former-property"),
         *("lost-version", "invalid-file-values", "empty-partition-value"),
@@ -147,25 +146,25 @@ def _contested(subject: Subject) -> tuple[Finding, ...]:
     )
 
 
-def _empty_strings(subject: Subject, found: ContestedFiles) -> Finding:
-    """Files with an empty string as a partition value, which only some readers take for NULL."""
-    column = format_column((found.column,))
+def _empty_strings(subject: Subject, contested: ContestedFiles) -> Finding:
+    """Report files with an empty string as a partition value, which only some readers take for NULL."""
+    column = format_column((contested.column,))
     return Finding(
         rule="contested-files",
         severity="error",
-        label=f"{fmt.plural(len(found.paths), 'file')} read differently",
-        title=f"Readers disagree about {named([found.column])} in {fmt.plural(len(found.paths), 'live file')}: NULL in "
-        f"{fmt.quantity(found.rows, 'row')} here, in {fmt.count(found.other_rows)} by delta-spark",
-        evidence=(Evidence(named(list(found.paths)), Place("files", subject.version)),),
-        effect=found.message,
+        label=f"{fmt.plural(len(contested.paths), 'file')} read differently",
+        title=f"Readers disagree about {named([contested.column])} in {fmt.plural(len(contested.paths), 'live file')}: "
+        f"NULL in {fmt.quantity(contested.rows, 'row')} here, in {fmt.count(contested.other_rows)} by delta-spark",
+        evidence=(Evidence(named(list(contested.paths)), Place("files", subject.version)),),
+        effect=contested.message,
         remedy=Remedy("Write NULL instead\u2026", intent=Update(where=f"{column} IS NULL", set={column: "NULL"})),
         versions=((subject.version, subject.version),),
-        files=len(found.paths),
+        files=len(contested.paths),
     )
 
 
 def _checkpoints(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     doubted = newest_checkpoint_problems(subject) if report is None else ()
     if report is None and not doubted:
         return NotAnswered(_UNVERIFIED)
@@ -189,7 +188,7 @@ def _checkpoint_step(subject: Subject) -> Remedy:
 
 
 def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     problems = newest_compaction_problems(subject) if report is None else report.problems
     if problems is None:
         return NotAnswered(_UNVERIFIED)
@@ -203,7 +202,7 @@ def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 
 def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     problems = newest_checksum_problems(subject) if report is None else report.problems
     found = [each for each in problems if each.kind in ("checksum-differs", "unreadable-checksum")]
     if report is None and not found:
@@ -222,7 +221,7 @@ def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report commits whose operation metrics differ from their actions; missing actions are an error."""
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     if report is None:
         return NotAnswered(_UNVERIFIED)
     short = [each for each in report.problems if each.kind == "commit-short"]
@@ -251,7 +250,7 @@ def _metrics(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report the problems of verification that no other rule reports."""
-    report = subject.looked.integrity
+    report = subject.inputs.integrity
     unasked = unusual_checkpoint_types(subject) if report is None else ()
     if report is None and not unasked:
         return NotAnswered(_UNVERIFIED)
@@ -259,7 +258,7 @@ def _form(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     problems = [
         each
         for each in (unasked if report is None else report.problems)
-        if each.kind not in ELSEWHERE and (each.version, each.kind) not in known
+        if each.kind not in OTHER_RULES and (each.version, each.kind) not in known
     ]
     if not problems:
         return ()
@@ -331,7 +330,7 @@ def _versions(problems: Sequence[LogProblem]) -> tuple[tuple[int, int], ...]:
 
 def _tampered(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report whether a saved chain head is not that of any version, so that the log was changed."""
-    saved = subject.looked.chain_head
+    saved = subject.inputs.chain_head
     if saved is None:
         return NotAnswered("There is no earlier chain head to compare with. Use the one printed by verify.")
     matches = [version for version, head in links(subject.log.store, subject.listing.commits) if head == saved.lower()]
@@ -403,7 +402,7 @@ INTEGRITY_RULES: Final = (
         "metrics-differ",
         "error",
         "operation metrics against the actions of their commit",
-        "A commit with missing actions looks like any other.",
+        "A commit with missing actions is like any other.",
         _metrics,
     ),
     Rule("checksum-differs", "warning", "checksums against replay", "Clients verify tables with them.", _checksums),

@@ -8,8 +8,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, verify_command
+from explorer.auditing.rule import Rule, see, verify_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, span, spans
 from explorer.core.errors import ExplorerError, MalformedAction, TableError, VersionGap
@@ -161,7 +160,7 @@ def _cleaned(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _overdue(subject: Subject) -> tuple[Finding, ...]:
-    """Many intervals without a checkpoint, in a table whose writers do not usually wait so long."""
+    """Report many intervals without a checkpoint, in a table whose writers usually do not wait so long."""
     listing = subject.listing
     made = [checkpoint.version for checkpoint in listing.checkpoints]
     newest = made[-1] if made else -1

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see, written_again
+from explorer.auditing.rule import Rule, see, written_again
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.compatibility.demands import paths_without_uri
@@ -85,7 +84,7 @@ def _unreachable(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _outside_paths(subject: Subject) -> Iterator[tuple[str, str | DeletionVectorId]]:
-    """The live files whose path leaves the table, and the files of their deletion vectors: what each is called."""
+    """Yield the live files whose path leaves the table, and the files of their deletion vectors, with names."""
     life, live = subject.history.lifetimes, subject.live
     paths = life.take(live, ["path"]).column(0)
     for path in paths.filter(pc.match_substring_regex(paths, _LEAVING)).to_pylist():

@@ -10,8 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see, table_command
+from explorer.auditing.rule import NotAnswered, Rule, see, table_command
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, named, runs, spans, time_text
 from explorer.core.protocol.arrow.arrays import Int64s, exact_sum
@@ -83,7 +82,7 @@ def _data_deleted(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _deletion_evidence(subject: Subject, versions: Int64s) -> Iterator[Evidence]:
-    """Why data counts as gone: files that were looked for or deleted here, or the last VACUUM that the log records."""
+    """Yield why data counts as deleted: missing files, files deleted here, or the last VACUUM of the log."""
     states = subject.states
     if states.checked:
         yield Evidence("their files were checked")
@@ -154,7 +153,7 @@ def _at_risk(subject: Subject) -> tuple[Finding, ...]:
 
 
 def _vacuumed_from(subject: Subject) -> Int64s:
-    """From when VACUUM may take the data of each version, whether or not a cleanup of the log may take it before."""
+    """Return from when VACUUM may delete the data of each version, whether or not log cleanup may do so before."""
     since, states = subject.risks.data.since, subject.states
     early = np.full(len(states.codes) - len(since), FOREVER)
     return np.concatenate([early, np.where(since == subject.risks.terms.files, UNTIMED, since)])
@@ -195,7 +194,7 @@ def _longer(subject: Subject, versions: Int64s) -> Remedy:
 
 
 def _removed(subject: Subject, versions: Int64s) -> str:
-    """Since when files that versions need are expired."""
+    """Return since when files that versions need are expired."""
     period = subject.risks.terms.files
     untimed = _vacuumed_from(subject)[versions - subject.states.first] == UNTIMED
     ago = f"removed more than {duration(period)} ago" if period > 0 else "removed"

@@ -8,8 +8,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, spans, time_text
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import NotAnswered, Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import duration, named
 from explorer.core.maintenance.unused_files import ReferencedFiles, unused_files
@@ -28,7 +27,7 @@ _NAMED: Final = ["path", "raw_path", "dv_storage_type", "dv_path_or_inline"]
 
 def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report live files whose size differs from the log: readers locate the footer by it."""
-    stored = subject.looked.stored
+    stored = subject.inputs.stored
     if stored is None:
         return _UNLISTED
     life, live = subject.history.lifetimes, subject.live
@@ -65,7 +64,7 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 
 def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report orphaned files older than the file retention: a writer may still commit newer ones."""
-    stored = subject.looked.stored
+    stored = subject.inputs.stored
     if stored is None:
         return _UNLISTED
     life, terms = subject.history.lifetimes, subject.risks.terms

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place, Remedy
-from explorer.auditing.rule import NotAnswered, Rule
-from explorer.auditing.steps import see
+from explorer.auditing.rule import NotAnswered, Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import named
 from explorer.core.protocol.arrow.arrays import floats, mask, only_array, validity
@@ -31,10 +30,7 @@ _ENOUGH: Final = 10_000
 
 
 def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    """Top columns that may be null and in no row are, by the statistics of every file, in a table of many rows.
-
-    Those that a CHECK constraint names are left out, as it may refuse null: for what is not TRUE it does.
-    """
+    """Report nullable columns without a null in a large table, unless a CHECK constraint names them."""
     snapshot = subject.snapshot
     rows = subject.num_rows or 0
     if rows < _ENOUGH:
@@ -198,7 +194,7 @@ def _beyond(subject: Subject, name: str) -> str | None:
 
 
 def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
-    report = subject.looked.rows
+    report = subject.inputs.rows
     if report is None:
         return NotAnswered("The rows were not checked. Repeat the audit with rows, which needs Spark.")
     unjudged = [result.name for result in report.predicates if result.violations is None]

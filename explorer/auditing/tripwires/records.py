@@ -28,17 +28,9 @@ from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import span_milliseconds, zone_named
 
 __all__ = [
-    "NewAuthor",
-    "NewEngine",
-    "PropertyChanged",
-    "ProtocolRaised",
-    "RetentionShortened",
-    "RowsRemoved",
-    "SchemaChanged",
-    "Silence",
-    "Tripwire",
-    "read_tripwires",
-]
+    "NewAuthor", "NewEngine", "PropertyChanged", "ProtocolRaised", "RetentionShortened", "RowsRemoved",
+    "SchemaChanged", "Silence", "Tripwire", "read_tripwires",
+]  # fmt: skip
 
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
 _HEAD: Final = re.compile(r"^\s*\[\[\s*tripwire\s*\]\]")
@@ -188,10 +180,6 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_tripwires(text: str, name: str) -> tuple[Tripwire, ...]:
     """Read a file of tripwires.
-
-    Args:
-        text: What is in it.
-        name: How errors call it.
 
     Raises:
         RequestError: It is not TOML, a field is lacking, unknown or makes no sense; ``position`` is the line.

@@ -2,6 +2,6 @@
 
 In: the arguments as Typer parsed them.
 Out: rows and documents through `explorer.cli.output`, and an exit code.
-Always: a module registers its commands itself, and `explorer.cli.app` lists the modules; a command's docstring is its
+Always: `explorer.cli.app` lists the commands; a command's docstring is its
 help, and states the JSON that it writes.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,8 +10,8 @@ import msgspec
 import typer
 
 from explorer import formatting as fmt
-from explorer.auditing.document import AuditDocument, audit_document
-from explorer.auditing.finding import SEVERITIES, Severity
+from explorer.auditing.document import audit_document
+from explorer.auditing.finding import Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
 from explorer.cli.commands.reports import (
@@ -21,6 +22,8 @@ from explorer.cli.commands.reports import (
     SignOption,
     SinceOption,
     UserOption,
+    is_severe,
+    print_findings,
     report,
 )
 from explorer.cli.errors import exit_code, facts_of
@@ -31,11 +34,11 @@ from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
 from explorer.table import open_table
 
-__all__ = ["register"]
+__all__ = ["audit"]
 
 _FINDINGS: Final = 1
-_CHECKS: Final = "Further checks"
-_MANY: Final = "Many tables"
+_check_option = partial(typer.Option, rich_help_panel="Further checks")
+_many_option = partial(typer.Option, rich_help_panel="Many tables")
 
 Tables = Annotated[
     list[str],
@@ -49,60 +52,31 @@ FailOn = Annotated[
     Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
 Files = Annotated[
-    bool,
-    typer.Option(
-        "--files",
-        help="Also list the table folders to find missing, resized and orphaned files.",
-        rich_help_panel=_CHECKS,
-    ),
+    bool, _check_option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
 ]
-Verify = Annotated[
-    bool,
-    typer.Option(
-        "--verify", help="Also verify checksums and checkpoints by replaying the logs.", rich_help_panel=_CHECKS
-    ),
-]
+Verify = Annotated[bool, _check_option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")]
 Footers = Annotated[
     bool,
-    typer.Option(
-        "--footers",
-        help="Also compare the statistics in the log with the Parquet footers of live files.",
-        rich_help_panel=_CHECKS,
-    ),
+    _check_option("--footers", help="Also compare the statistics in the log with the Parquet footers of live files."),
 ]
-Rows = Annotated[
-    bool,
-    typer.Option("--rows", help="Also check constraints against all rows (one table only).", rich_help_panel=_CHECKS),
-]
+Rows = Annotated[bool, _check_option("--rows", help="Also check constraints against all rows (one table only).")]
 ChainHead = Annotated[
     str | None,
-    typer.Option(
-        "--chain-head",
-        metavar="HEAD",
-        help="Check that the log still matches this chain head (one table only).",
-        rich_help_panel=_CHECKS,
+    _check_option(
+        "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
     ),
 ]
 Processes = Annotated[
-    int | None,
-    typer.Option(
-        "--processes", metavar="N", min=1, help="Number of processes (default: one per core).", rich_help_panel=_MANY
-    ),
+    int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
 ]
 Resume = Annotated[
     Path | None,
-    typer.Option(
+    _many_option(
         "--resume",
         metavar="FILE",
         help="Record progress in FILE, and skip tables already audited today that have no new version.",
-        rich_help_panel=_MANY,
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit")(audit)
 
 
 def audit(
@@ -157,19 +131,19 @@ def audit(
     if options.of_one_table:
         if resume or processes:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
-        found = iter([_one(tables, options)])
+        audited = iter([_one(tables, options)])
     else:
-        found = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
+        audited = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
     with counting("Auditing") as count:
-        for each in found:
+        for each in audited:
             count()
             if each.error is not None:
                 complain(facts_of(each.error), as_json=json)
                 broken = broken or exit_code(each.error)
             elif each.document is not None:
-                severe = severe or (fail_on is not None and _worst(each.document, fail_on))
+                severe = severe or is_severe(each.document.findings, fail_on)
             if json and each.document is not None:
                 emit(each.document)
             rank.append(row_of(each))
@@ -180,19 +154,15 @@ def audit(
 
 
 def _one(tables: list[str], options: AuditOptions) -> TableAudit:
-    """The audit of the one table that is named, with what is asked of one table alone."""
+    """Return the audit of the one table that is named, with what is asked of one table alone."""
     if len(tables) != 1:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     table = open_table(tables[0])
     return TableAudit(tables[0], audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
 
 
-def _worst(document: AuditDocument, level: Severity) -> bool:
-    return any(SEVERITIES.index(each.severity) <= SEVERITIES.index(level) for each in document.findings)
-
-
 def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
-    """The findings of one table, or many tables, the worst first."""
+    """Print the findings of one table, or many tables, the worst first."""
     if len(rows) > 1:
         headings = ["table", "errors", "warnings", "notes", "the worst"]
         shown = zip(*(ranked(rows).column(name).to_pylist() for name in SCHEMA.names), strict=True)
@@ -206,12 +176,5 @@ def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:
         note(f"{fmt.plural(len(rows), 'table')}" + (f", {broken:,} of them could not be read." if broken else "."))
     elif done and done[0].document is not None:
         document = done[0].document
-        listing(
-            ["severity", "finding", "effect", "next step"],
-            [
-                (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-                for each in document.findings
-            ],
-            "Nothing found.",
-        )
+        print_findings(document.findings)
         note(f"{document.table}, v{document.version}: {document.verdict}")

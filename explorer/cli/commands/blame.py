@@ -17,7 +17,7 @@ from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
-__all__ = ["BlameLine", "register"]
+__all__ = ["BlameLine", "blame"]
 
 _HEADINGS = ["version", "when", "who", "what", "name", "before", "after", "operation", "reason"]
 
@@ -75,11 +75,6 @@ class BlameLine(JsonRecord, frozen=True, kw_only=True):
     current_name: str | None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("blame")(blame)
-
-
 def blame(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     name: NameArgument = None,
@@ -99,8 +94,8 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
-    rows = records(matching_entries(found, wanted, SETTING_TEXTS))
+        entries = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
+    rows = records(matching_entries(entries, wanted, SETTING_TEXTS))
     if json:
         for row in rows:
             emit(_line(row))

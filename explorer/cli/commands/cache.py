@@ -1,4 +1,4 @@
-"""``cache``: what is kept of tables between runs."""
+"""``cache``: what is cached of tables between runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from explorer.core.protocol.times import from_milliseconds
 from explorer.storage.index_folder import CACHE_VARIABLE, IndexFile, user_indexes
 from explorer.version import VERSION
 
-__all__ = ["CacheLine", "register"]
+__all__ = ["CacheLine", "cache"]
 
 ActionArgument = Annotated[
-    Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List what is kept, or remove it.")
+    Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List the cached tables, or remove them.")
 ]
 
 
@@ -33,11 +33,6 @@ class CacheLine(JsonRecord, frozen=True, kw_only=True):
     table: str | None
     size_in_bytes: int
     last_used: int
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("cache")(cache)
 
 
 def cache(action: ActionArgument = "list", json: JsonFlag = False) -> None:

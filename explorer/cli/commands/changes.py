@@ -20,8 +20,7 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import emit, encode, note, patience
-from explorer.cli.progress import waiting
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, write_stream
+from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, waiting, write_stream
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.change_feed.feed import FeedGap
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
     from explorer.spark.changes.change_preview import ChangePreview
 
-__all__ = ["ChangesFile", "FeedGaps", "register"]
+__all__ = ["ChangesFile", "FeedGaps", "changes"]
 
 
 class ChangesFile(WrittenFile, frozen=True, kw_only=True):
@@ -46,11 +45,6 @@ class FeedGaps(JsonRecord, frozen=True, kw_only=True):
 
     inferred_versions: tuple[int, ...]
     skipped: tuple[FeedGap, ...]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("changes")(changes)
 
 
 def changes(
@@ -99,7 +93,7 @@ def changes(
     keys = key or []
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        # A version after the newest is named, and not a range that nobody gave.
+        # An error then names a version after the newest, and not a range that was never given.
         last = max(opened.latest_version(), from_version) if to_version is None else to_version
     if output is None and not json:
         shown = SCREEN if limit is None else limit

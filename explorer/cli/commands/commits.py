@@ -23,7 +23,7 @@ from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
-__all__ = ["DiffDocument", "HistoryLine", "register"]
+__all__ = ["DiffDocument", "HistoryLine", "diff", "history"]
 
 _COLUMNS = {"operation_parameters": "parameters", "operation_metrics": "metrics", "user_metadata": "reason"}
 """The columns of the history that have another name than the field."""
@@ -127,12 +127,6 @@ class DiffDocument(JsonRecord, frozen=True, kw_only=True):
     attributes: tuple[PropertyChange, ...]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("history")(history)
-    app.command("diff")(diff)
-
-
 def history(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     limit: Annotated[
@@ -190,8 +184,8 @@ def diff(
     """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.diff(from_version, to_version)
-        document = _document(opened, found)
+        difference = opened.diff(from_version, to_version)
+        document = _document(opened, difference)
     if json:
         emit(document)
     else:
@@ -199,7 +193,7 @@ def diff(
 
 
 def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]:
-    """A commit as a line; without its files and rows where the latter are None."""
+    """Return a commit as a line; without its files and rows where the latter are None."""
     changes = "num_files_added", "num_files_removed", "num_files_remasked"
     of_files = () if rows_changed is None else (_signed(*(row[name] for name in changes)), rows_changed)
     return (
@@ -214,7 +208,7 @@ def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]
 
 
 def _doubts(rows: list[dict[str, Any]], total: int) -> str:
-    """Where the times of files are not those of the writers: the files were copied, or a clock was wrong."""
+    """Return where file times differ from the writers' times: the files were copied, or a clock was wrong."""
     newest = rows[0]
     return (
         f"The file times of {count(len(rows))} of {plural(total, 'commit')} are an hour or more from the writers' "
@@ -224,7 +218,7 @@ def _doubts(rows: list[dict[str, Any]], total: int) -> str:
 
 
 def _rows_changed(commits: pa.Table) -> Iterator[str]:
-    """Of each commit the rows added, removed and masked, and apart from these those updated, and those only moved."""
+    """Yield the rows that each commit added, removed and masked, then those updated, and those only moved."""
     rows = row_amounts(commits)
     for added, removed, masked, moved, updated in zip(
         rows.added, rows.removed, rows.masked, rows.rewritten, rows.updated, strict=True
@@ -243,15 +237,12 @@ def _signed(added: int | None, removed: int | None, masked: int | None) -> str:
     return " ".join(f"{sign}{count(number)}" for sign, number in parts if number != 0)
 
 
-def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> DiffDocument:
-    protocol = found.protocol
-    return DiffDocument(
+def _document(table: explorer.Table, difference: explorer.SnapshotDiff) -> DiffDocument:
+    protocol = difference.protocol
+    return DiffDocument.of(
+        difference,
         table=table.location,
-        from_version=found.from_version,
-        to_version=found.to_version,
-        files=tuple(_file(row) for row in found.files.to_pylist(maps_as_pydicts="strict")),
-        totals=found.totals,
-        schema=found.schema,
+        files=tuple(_file(row) for row in difference.files.to_pylist(maps_as_pydicts="strict")),
         protocol=None
         if protocol is None
         else DiffProtocol(
@@ -260,21 +251,16 @@ def _document(table: explorer.Table, found: explorer.SnapshotDiff) -> DiffDocume
             features_added=protocol.features_added,
             features_removed=protocol.features_removed,
         ),
-        properties=found.properties,
-        attributes=found.attributes,
     )
 
 
 def _file(row: dict[str, Any]) -> DiffFile:
-    return DiffFile(
-        change=row["change"],
+    return DiffFile.of(
+        row,
         path=row["raw_path"],
         partition_values=row["partition_values"] or {},
-        size=row["size"],
-        num_records=row["num_records"],
         deletion_vector_cardinality_before=row["dv_cardinality_before"],
         deletion_vector_cardinality_after=row["dv_cardinality_after"],
-        data_change=row["data_change"],
     )
 
 

@@ -23,9 +23,10 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
 from explorer.system import my_clients
 
-__all__ = ["CompatibilityLine", "register"]
+__all__ = ["CompatibilityLine", "compatibility"]
 
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
+_ABOUT_MINE = ("mine", "seen", "version", "role", "owner", "note")
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]
 
 AfterOption = Annotated[
@@ -63,11 +64,6 @@ class CompatibilityLine(JsonRecord, frozen=True, kw_only=True):
     note: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compatibility")(compatibility)
-
-
 def compatibility(
     table: TableArgument,
     version: VersionOption = None,
@@ -87,9 +83,9 @@ def compatibility(
     use_clients(clients)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found, lost = _found(opened, version, after)
+        requirements, lost = _requirements(opened, version, after)
         mine, unknown = _mine(opened) if my_clients() else ((), "")
-    rows = matrix(found, judge(found, client_facts()), client_facts(), mine)
+    rows = matrix(requirements, judge(requirements, client_facts()), client_facts(), mine)
     if json:
         for row in rows:
             emit(_line(row, with_mine=bool(mine)))
@@ -101,10 +97,10 @@ def compatibility(
         listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or gives wrong answers.")
 
 
-def _found(
+def _requirements(
     opened: explorer.Table, version: int | None, after: str | None
 ) -> tuple[Requirements, tuple[AccessLoss, ...]]:
-    """What the table demands, of which version or after which change, and who loses by the change."""
+    """Return what the table demands, of which version or after which change, and who loses by the change."""
     plan = None if after is None else opened.plan(read_intent(after), check_rows=False)
     if not isinstance(plan, CommitPlan):
         return opened.requirements(version), ()
@@ -113,7 +109,7 @@ def _found(
 
 
 def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
-    """The clients in use; and why those that wrote the table are not among them, where its history cannot be read."""
+    """Return the clients in use; and why those that wrote the table are missing, if its history cannot be read."""
     try:
         seen = writers_seen(opened.provenance_record().commits, client_facts())
     except ExplorerError as error:
@@ -122,20 +118,8 @@ def _mine(opened: explorer.Table) -> tuple[tuple[MyClient, ...], str]:
 
 
 def _line(row: MatrixRow, *, with_mine: bool) -> CompatibilityLine:
-    line = CompatibilityLine(
-        client=row.client,
-        version_from=row.version_from,
-        read=row.read,
-        write=row.write,
-        because=row.because,
-        source=row.source,
-        as_of=row.as_of or None,
-    )
-    if not with_mine:
-        return line
-    return msgspec.structs.replace(
-        line, mine=row.mine, seen=row.seen, version=row.version, role=row.role, owner=row.owner, note=row.note
-    )
+    omitted = {} if with_mine else dict.fromkeys(_ABOUT_MINE, msgspec.UNSET)
+    return CompatibilityLine.of(row, as_of=row.as_of or None, **omitted)
 
 
 def _row(each: MatrixRow) -> tuple[str, ...]:

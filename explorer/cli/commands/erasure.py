@@ -11,17 +11,17 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, encode, facts, listing, note, patience
-from explorer.cli.progress import waiting
 from explorer.cli.report_files import PASSPHRASE, check_signed_place, read_whole, save_signed, signing_key
+from explorer.cli.row_output import waiting
 from explorer.core.errors import RequestError
 from explorer.core.versions.commit_times import moment
 
 if TYPE_CHECKING:
     from explorer.auditing.erasure import Erasure
-    from explorer.auditing.erasure.proof import Place
+    from explorer.auditing.erasure.proof import MatchedPlace
     from explorer.report import ErasureStatement
 
-__all__ = ["register"]
+__all__ = ["erasure"]
 
 _STATES = {
     "live": "every reader sees them",
@@ -67,11 +67,6 @@ UserOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("erasure")(erasure)
-
-
 def erasure(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     where: Annotated[
@@ -115,24 +110,24 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     key, before = signing_key(sign), None if since is None else _earlier(since)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-    found: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}, beside=beside or ()))
+    proofs: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}, beside=beside or ()))
     from explorer.auditing.erasure import erasure_document
     from explorer.report import erasure_statement, render
 
-    for proof in found.values():
+    for proof in proofs.values():
         if json:
             emit(erasure_document(proof))
         else:
             _print(proof)
     if not stated:
         return
-    (proof,) = found.values()
+    (proof,) = proofs.values()
     signer = None if key is None else key.signer
-    said = erasure_statement(proof, opened, by=user, request=request, since=before, signer=signer)
+    document = erasure_statement(proof, opened, by=user, request=request, since=before, signer=signer)
     if html is not None:
-        save_signed(html, render(said).encode(), said.digest, key)
+        save_signed(html, render(document).encode(), document.digest, key)
     if statement is not None:
-        save_signed(statement, encode(said) + b"\n", said.digest, key)
+        save_signed(statement, encode(document) + b"\n", document.digest, key)
 
 
 def _earlier(path: Path) -> ErasureStatement:
@@ -141,22 +136,22 @@ def _earlier(path: Path) -> ErasureStatement:
     return read_statement(read_whole(path), str(path))
 
 
-def _gone(place: Place) -> str:
-    """From when a copy can be gone, or why never."""
-    told = _time(place.gone_from)
-    return f"if deleted and purged now, {told}" if told and place.is_conditional else told or place.kept_by
+def _deletion_time(place: MatchedPlace) -> str:
+    """Return from when a copy can be deleted, or why never."""
+    time = _time(place.gone_from)
+    return f"if deleted and purged now, {time}" if time and place.is_conditional else time or place.kept_by
 
 
-def _print(found: Erasure) -> None:
-    read = found.basis.found.read
+def _print(proof: Erasure) -> None:
+    read = proof.basis.results.read
     rows = sum(read.column("rows").to_pylist())
     pairs: list[tuple[str, object]] = [
-        (state, f"{fmt.quantity(count, 'row')} in {_files(found, state)}, {_STATES[state]}")
-        for state, count in found.totals.items()
+        (state, f"{fmt.quantity(count, 'row')} in {_files(proof, state)}, {_STATES[state]}")
+        for state, count in proof.totals.items()
         if count
     ]
-    pairs.append(("read", f"{fmt.plural(read.num_rows, 'file')}, {fmt.quantity(rows, 'row')}, v{found.version}"))
-    facts(f"{found.basis.table}: {fmt.plain(found.where)}", pairs)
+    pairs.append(("read", f"{fmt.plural(read.num_rows, 'file')}, {fmt.quantity(rows, 'row')}, v{proof.version}"))
+    facts(f"{proof.basis.table}: {fmt.plain(proof.where)}", pairs)
     listing(
         ["state", "rows", "file", "versions", "gone from"],
         (
@@ -165,14 +160,14 @@ def _print(found: Erasure) -> None:
                 fmt.count(place.rows),
                 place.path,
                 _versions(place.from_version, place.to_version),
-                _gone(place),
+                _deletion_time(place),
             )
-            for place in found.places
+            for place in proof.places
         ),
         "No stored file that was read holds a matching row.",
         numbers=("rows",),
     )
-    if found.traces:
+    if proof.traces:
         listing(
             ["the log", "what", "column", "value", "gone from"],
             (
@@ -183,13 +178,13 @@ def _print(found: Erasure) -> None:
                     trace.value,
                     _time(trace.gone_from) or "never",
                 )
-                for trace in found.traces
+                for trace in proof.traces
             ),
             "",
         )
-    if found.not_answered:
-        listing(["not answered", "because"], ((each.path, each.reason) for each in found.not_answered), "")
-    if found.steps:
+    if proof.not_answered:
+        listing(["not answered", "because"], ((each.path, each.reason) for each in proof.not_answered), "")
+    if proof.steps:
         listing(
             ["step", "not before", "why"],
             (
@@ -198,16 +193,16 @@ def _print(found: Erasure) -> None:
                     _time(step.not_before) or "now",
                     step.why,
                 )
-                for step in found.steps
+                for step in proof.steps
             ),
             "",
         )
-    claim = f"Not erased yet: {'; '.join(found.obstacles)}." if found.obstacles else "Erased."
-    note(f"{claim} Not read: {' '.join(found.outside)}")
+    claim = f"Not erased yet: {'; '.join(proof.obstacles)}." if proof.obstacles else "Erased."
+    note(f"{claim} Not read: {' '.join(proof.outside)}")
 
 
-def _files(found: Erasure, state: str) -> str:
-    return fmt.plural(len({place.path for place in found.places if place.state == state}), "file")
+def _files(proof: Erasure, state: str) -> str:
+    return fmt.plural(len({place.path for place in proof.places if place.state == state}), "file")
 
 
 def _versions(first: int | None, last: int | None) -> str:

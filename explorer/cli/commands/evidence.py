@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from explorer.report import Verification
     from explorer.report.case_file import AnyPin, PlanPin
 
-__all__ = ["register"]
+__all__ = ["pin", "verify_report"]
 
 _CHANGED: Final = 1
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("pin")(pin)
-    app.command("verify-report")(verify_report)
 
 
 def pin(
@@ -79,9 +73,9 @@ def pin(
     named = [each for each in wanted if each is not None]
     if len(named) != 1:
         raise RequestError("Name one thing to pin: --commit, --diff, --finding, --file or --plan.")
-    said = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
+    requested = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
     subject = Subject(opened, now)
-    added = pinned(said, subject, report_findings(audit(subject)))
+    added = pinned(requested, subject, report_findings(audit(subject)))
     changed = msgspec.structs.replace(known, pins=(*known.pins, added))
     save_whole(case, changed.document())
     if json:
@@ -110,8 +104,8 @@ def verify_report(
 ) -> int:
     """Verify a report: its digest, that its text is what its data gives, and its signature if it has one.
 
-    Without --key a signature shows only that the file was not changed since somebody signed it, not who that was. The
-    signature is in the format of OpenSSH: ssh-keygen -Y verify -n delta-explorer checks it, too.
+    Without --key, a signature shows only that the file has not changed since it was signed, not who signed it. The
+    signature has the format of OpenSSH, so ssh-keygen -Y verify -n delta-explorer checks it too.
 
     Exit code 0 if the report is valid, else 1, with each part that differs.
     """
@@ -119,26 +113,26 @@ def verify_report(
     from explorer.report.signature import read_trusted
 
     data = read_whole(file)
-    beside = signature_of(file) if signature is None else signature
-    signed = read_whole(beside) if signature is not None or beside.exists() else None
+    signature_file = signature_of(file) if signature is None else signature
+    signed = read_whole(signature_file) if signature is not None or signature_file.exists() else None
     trusted = None if key is None else read_trusted(read_whole(key), key.name)
-    found = verified(data, signed, trusted)
+    verification = verified(data, signed, trusted)
     if json:
-        emit(found)
+        emit(verification)
     else:
-        _print_verified(file, found)
-    return 0 if found.valid else _CHANGED
+        _print_verified(file, verification)
+    return 0 if verification.valid else _CHANGED
 
 
-def _print_verified(file: Path, found: Verification) -> None:
-    if found.valid:
-        by = "not signed" if found.signer is None else f"signed by {found.signer}"
-        doubt = "; name the key that you trust with --key" if found.signer is not None and not found.trusted else ""
-        note(f"{file} is valid, digest {found.digest}, {by}{doubt}.")
+def _print_verified(file: Path, checked: Verification) -> None:
+    if checked.valid:
+        by = "not signed" if checked.signer is None else f"signed by {checked.signer}"
+        doubt = "; name the key that you trust with --key" if checked.signer is not None and not checked.trusted else ""
+        note(f"{file} is valid, digest {checked.digest}, {by}{doubt}.")
         return
     rows = [
         (each.part, "" if each.line is None else each.line, each.detail, each.found or "", each.expected or "")
-        for each in found.differences
+        for each in checked.differences
     ]
     listing(["part", "line", "what is wrong", "found", "expected"], rows, "", numbers=("line",))
     note(f"{file} is NOT valid.")

@@ -23,7 +23,7 @@ from explorer.core.protocol.statistics.data_skipping import answerable, unsplitt
 if TYPE_CHECKING:
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
-__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "register"]
+__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "deletion_vectors", "files", "statistics"]
 
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
@@ -116,13 +116,6 @@ class UndecidedParts(JsonRecord, frozen=True, kw_only=True):
     unsplittable: tuple[UndecidedPart, ...]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("files")(files)
-    app.command("deletion-vectors")(deletion_vectors)
-    app.command("statistics")(statistics)
-
-
 def files(
     table: TableArgument,
     version: VersionOption = None,
@@ -140,20 +133,20 @@ def files(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version)
-    warn_without_schema(found)
+        snapshot = opened.snapshot(version)
+    warn_without_schema(snapshot)
     if where is not None:
-        _say_unsplittable(found, where, as_json=json)
+        _say_unsplittable(snapshot, where, as_json=json)
     most = SCREEN if spark is not None and limit is None and not json else limit
-    listed = _listed(found, where) if spark is None else _replayed(opened, found, where, most)
+    listed = _listed(snapshot, where) if spark is None else _replayed(opened, snapshot, where, most)
     if json:
         for row in _rows(limited(listed, limit)):
             emit(_file(row))
         if spark is None:
-            check_agreed(found)
+            check_agreed(snapshot)
         return
     if where is not None:
-        note(_needed(opened, found, where, by_spark=spark is not None))
+        note(_needed(opened, snapshot, where, by_spark=spark is not None))
     listing(
         ["path", "size", "rows", "masked", "partition"],
         (
@@ -168,34 +161,23 @@ def files(
         ),
         _NONE_LISTED
         if limit == 0
-        else f"Version {found.version} has no files{'' if where is None else ' that the condition has to read'}.",
+        else f"Version {snapshot.version} has no files{'' if where is None else ' that the condition has to read'}.",
         numbers=("size", "rows", "masked"),
     )
     if most != limit:
         note(f"These are {SCREEN} files at most; --limit lists more, --json all.")
     if spark is None:
-        check_agreed(found)
+        check_agreed(snapshot)
 
 
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
     """List the files with masked rows, and where their deletion vectors are."""
     with patience("Reading the log"):
-        found = explorer.open_table(table).snapshot(version)
-        rows = found.deletion_vectors()
+        snapshot = explorer.open_table(table).snapshot(version)
+        rows = snapshot.deletion_vectors()
     if json:
         for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
-            emit(
-                MaskedFileLine(
-                    path=row["raw_path"],
-                    storage_type=row["storage_type"],
-                    unique_id=row["unique_id"],
-                    file=row["file"],
-                    offset=row["offset"],
-                    size_in_bytes=row["size_in_bytes"],
-                    cardinality=row["cardinality"],
-                    num_records=row["num_records"],
-                )
-            )
+            emit(MaskedFileLine.of(row, path=row["raw_path"]))
         return
     listing(
         ["path", "masked", "of rows", "size", "vector"],
@@ -209,7 +191,7 @@ def deletion_vectors(table: TableArgument, version: VersionOption = None, json: 
             )
             for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE))
         ),
-        f"No rows are masked at version {found.version}.",
+        f"No rows are masked at version {snapshot.version}.",
         numbers=("masked", "of rows", "size"),
     )
 
@@ -230,10 +212,10 @@ def statistics(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version)
-        rows = _statistics(found, column, limit)
+        snapshot = opened.snapshot(version)
+        rows = _statistics(snapshot, column, limit)
         if spark is not None:
-            rows = _replayed_statistics(opened, found, column, SCREEN if limit is None and not json else limit)
+            rows = _replayed_statistics(opened, snapshot, column, SCREEN if limit is None and not json else limit)
         first = next(rows, None)
     if json:
         while first is not None:
@@ -255,43 +237,45 @@ def statistics(
             )
             for row in chosen
         ),
-        _NONE_LISTED if limit == 0 else f"Version {found.version} has no files, or no column that can have statistics.",
+        _NONE_LISTED
+        if limit == 0
+        else f"Version {snapshot.version} has no files, or no column that can have statistics.",
         numbers=("nulls", "rows"),
     )
 
 
-def _listed(found: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:
-    """The files, or those that a condition has to read."""
+def _listed(snapshot: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:
+    """Return the files, or those that a condition has to read."""
     with patience("Reading the log"):
-        rows = found.logical_files
+        rows = snapshot.logical_files
         if where is not None:
-            rows = rows.filter(found.skipping(where).files.column("kept"))
+            rows = rows.filter(snapshot.skipping(where).files.column("kept"))
     return iter(rows.to_batches(max_chunksize=_AT_ONCE))
 
 
 def _replayed(
-    opened: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None
+    opened: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """The same by Spark."""
-    from explorer.cli.progress import followed
+    """Return the same by Spark."""
+    from explorer.cli.row_output import followed
     from explorer.spark.log.live_files import FileDecisions, FilesToRead, plain_files
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.row_streams import file_stream
 
     plain = partial(plain_files, PUBLIC_COLUMNS)
-    made = plain if where is None else FilesToRead(FileDecisions.of(found, where))
-    return row_batches(file_stream(opened, found, made, limit), followed)
+    made = plain if where is None else FilesToRead(FileDecisions.of(snapshot, where))
+    return row_batches(file_stream(opened, snapshot, made, limit), followed)
 
 
-def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_spark: bool) -> str:
-    """How many files a condition has to read."""
+def _needed(opened: explorer.Table, snapshot: explorer.Snapshot, where: str, *, by_spark: bool) -> str:
+    """Return how many files a condition has to read."""
     if by_spark:
-        from explorer.cli.progress import waiting
+        from explorer.cli.row_output import waiting
         from explorer.spark.log.live_files import needed_counts
 
-        counts: SkippingCounts = waiting(needed_counts(opened, found, where))
+        counts: SkippingCounts = waiting(needed_counts(opened, snapshot, where))
     else:
-        counts = found.skipping(where).counts
+        counts = snapshot.skipping(where).counts
     return (
         f"{fmt.count(counts.after_statistics)} of {fmt.plural(counts.total, 'file')} have to be read; partition values "
         f"leave {fmt.count(counts.after_partitions)}, and statistics leave {fmt.count(counts.after_statistics)}, of "
@@ -299,9 +283,9 @@ def _needed(opened: explorer.Table, found: explorer.Snapshot, where: str, *, by_
     )
 
 
-def _say_unsplittable(found: explorer.Snapshot, where: str, *, as_json: bool) -> None:
+def _say_unsplittable(snapshot: explorer.Snapshot, where: str, *, as_json: bool) -> None:
     """Say which parts of a condition leave out no file, and why."""
-    condition, _ = answerable(where, found.schema, found.statistics_columns)
+    condition, _ = answerable(where, snapshot.schema, snapshot.statistics_columns)
     parts = unsplittable_in(condition)
     if parts and as_json:
         undecided = tuple(UndecidedPart(text=part.text, reason=part.reason) for part in parts)
@@ -312,17 +296,17 @@ def _say_unsplittable(found: explorer.Snapshot, where: str, *, as_json: bool) ->
 
 
 def _replayed_statistics(
-    opened: explorer.Table, found: explorer.Snapshot, names: list[str] | None, limit: int | None
+    opened: explorer.Table, snapshot: explorer.Snapshot, names: list[str] | None, limit: int | None
 ) -> Iterator[StatisticsLine]:
-    """One record a file and column, by Spark."""
-    from explorer.cli.progress import followed
+    """Yield one record a file and column, by Spark."""
+    from explorer.cli.row_output import followed
     from explorer.spark.log.live_files import AllFiles
     from explorer.spark.rows.batches import row_batches
     from explorer.spark.rows.row_streams import file_stream
 
-    made = AllFiles.of(found, names)
-    chosen = [column for column in made.columns if names is None or column in map(found.statistics_column, names)]
-    for row in _rows(limited(row_batches(file_stream(opened, found, made, limit), followed), limit)):
+    made = AllFiles.of(snapshot, names)
+    chosen = [column for column in made.columns if names is None or column in map(snapshot.statistics_column, names)]
+    for row in _rows(limited(row_batches(file_stream(opened, snapshot, made, limit), followed), limit)):
         parts = row["statistics"]
         for column in chosen:
             value = row["partition"][column.path[0]] if column.partition else None
@@ -349,22 +333,13 @@ def _inner(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _statistics(found: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[StatisticsLine]:
-    """One record a file and column; every column asked for is looked up before the first record."""
-    paths = found.logical_files.column("raw_path")
-    for column, table in found.column_ranges_of(names):
+def _statistics(snapshot: explorer.Snapshot, names: list[str] | None, limit: int | None) -> Iterator[StatisticsLine]:
+    """Yield one record a file and column; every column asked for is looked up before the first record."""
+    paths = snapshot.logical_files.column("raw_path")
+    for column, table in snapshot.column_ranges_of(names):
         rows = _rows(limited(iter(table.to_batches(max_chunksize=_AT_ONCE)), limit))
         for path, row in zip(paths, rows, strict=limit is None):
-            yield StatisticsLine(
-                path=path.as_py(),
-                column=column.name,
-                type=type_name(column.type),
-                min=row["min"],
-                max=row["max"],
-                null_count=row["null_count"],
-                num_records=row["num_records"],
-                tight=row["tight"],
-            )
+            yield StatisticsLine.of(row, path=path.as_py(), column=column.name, type=type_name(column.type))
 
 
 def _file(row: dict[str, Any]) -> FileLine:
@@ -376,18 +351,13 @@ def _file(row: dict[str, Any]) -> FileLine:
             cardinality=row["dv_cardinality"],
             size_in_bytes=row["dv_size_in_bytes"],
         )
-    return FileLine(
-        path=row["raw_path"],
-        partition_values=row["partition_values"] or {},
-        size=row["size"],
-        modification_time=row["modification_time"],
-        num_records=row["num_records"],
-        deletion_vector=vector,
+    return FileLine.of(
+        row, path=row["raw_path"], partition_values=row["partition_values"] or {}, deletion_vector=vector
     )
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    """The rows of Arrow batches."""
+    """Yield the rows of Arrow batches."""
     for batch in batches:
         yield from records(pa.Table.from_batches([batch]))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
-
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
@@ -13,7 +11,7 @@ from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 
-__all__ = ["VerifyDocument", "register"]
+__all__ = ["VerifyDocument", "verify_log"]
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
@@ -44,11 +42,6 @@ class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
     chain_head: str | None
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify_log)
-
-
 def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
     """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
@@ -59,21 +52,8 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
         store = open_store(table)
         report = verify(store)
     if json:
-        problems = tuple(
-            ProblemLine(
-                kind=each.kind, version=each.version, file=each.file, detail=each.detail, next_step=each.next_step
-            )
-            for each in report.problems
-        )
-        emit(
-            VerifyDocument(
-                table=store.root,
-                first_version=report.first_version,
-                last_version=report.last_version,
-                problems=problems,
-                chain_head=report.chain_head,
-            )
-        )
+        problems = tuple(ProblemLine.of(each) for each in report.problems)
+        emit(VerifyDocument.of(report, table=store.root, problems=problems))
     else:
         rows = (
             (each.kind, "" if each.version is None else each.version, each.file, each.detail, each.next_step)

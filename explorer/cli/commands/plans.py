@@ -32,9 +32,9 @@ from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable
-    from explorer.views.act.client_losses import LossGroup
+    from explorer.views.act.plan_view import LossGroup
 
-__all__ = ["read_intent", "register"]
+__all__ = ["commit", "plan", "read_intent"]
 
 IntentArgument = Annotated[
     str,
@@ -64,14 +64,8 @@ CheckRowsFlag = Annotated[
 _MOST_FILES = 200
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("plan")(plan)
-    app.command("commit")(commit)
-
-
 def read_intent(text: str) -> str:
-    """The JSON of an intent, from the argument, a file or standard input."""
+    """Return the JSON of an intent, from the argument, a file or standard input."""
     if text != "-" and not text.startswith("@"):
         return text
     try:
@@ -96,13 +90,15 @@ def plan(
     """
     wanted = parse_intent(read_intent(intent))
     with patience("Making the plan"):
-        found = _target(table, wanted).plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user))
-    _check_accepted(found, accept or ())
+        planned = _target(table, wanted).plan(
+            wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user)
+        )
+    _check_accepted(planned, accept or ())
     if json:
-        emit(found.record())
+        emit(planned.record())
     else:
-        _print_plan(found)
-    return 0 if found.committable else _refuse(guard_failed(found), as_json=json)
+        _print_plan(planned)
+    return 0 if planned.committable else _refuse(guard_failed(planned), as_json=json)
 
 
 def commit(
@@ -126,17 +122,17 @@ def commit(
     wanted, who = parse_intent(read_intent(intent)), _user(user)
     target = _target(table, wanted)
     with patience("Making the plan"):
-        found = target.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
-    _check_accepted(found, accept or ())
+        planned = target.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=who)
+    _check_accepted(planned, accept or ())
     if not json:
-        _print_plan(found)
-    if found.committable and not yes:
+        _print_plan(planned)
+    if planned.committable and not yes:
         _confirm(target.location.rstrip("/").rpartition("/")[2])
     try:
         with patience("Committing"):
-            result = target.commit(found, reason=reason, user=who)
+            result = target.commit(planned, reason=reason, user=who)
     except KeyboardInterrupt:
-        raise _interrupted(found) from None
+        raise _interrupted(planned) from None
     if json:
         emit(result.record())
     elif result.outcome == "committed":
@@ -145,7 +141,7 @@ def commit(
 
 
 def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
-    """The table to change, or the place of one to make."""
+    """Return the table to change, or the place of one to make."""
     if not isinstance(intent, CreateTable):
         return explorer.open_table(location)
     from explorer.new_table import new_table
@@ -162,8 +158,8 @@ def _user(given: str | None) -> str | None:
         return None  # an account without a name, as containers have; the guard ``committer`` says so
 
 
-def _check_accepted(found: Plan, accept: Sequence[str]) -> None:
-    names = [guard.name for guard in found.guards]
+def _check_accepted(planned: Plan, accept: Sequence[str]) -> None:
+    names = [guard.name for guard in planned.guards]
     for name in accept:
         if name not in names:
             raise RequestError(f"There is no guard {name!r} to accept; the guards are: {', '.join(names)}.")
@@ -180,12 +176,12 @@ def _confirm(name: str) -> None:
         raise Cancelled(f"Nothing was committed: type the table's name, {name!r}, or give --yes; {got}.")
 
 
-def _interrupted(found: Plan) -> Cancelled:
-    said = "Interrupted while the change was being made."
-    if isinstance(found, MaintenancePlan):
-        return Cancelled(f"{said} It may be partly done, and that part is permanent. Create a new plan for the rest.")
-    done = f"It may have been made: look for the transaction {found.txn_id} in the newest commits."
-    return Cancelled(f"{said} {done}", found=found.txn_id)
+def _interrupted(planned: Plan) -> Cancelled:
+    text = "Interrupted while the change was being made."
+    if isinstance(planned, MaintenancePlan):
+        return Cancelled(f"{text} It may be partly done, and that part is permanent. Create a new plan for the rest.")
+    done = f"It may have been made: look for the transaction {planned.txn_id} in the newest commits."
+    return Cancelled(f"{text} {done}", found=planned.txn_id)
 
 
 def _error_of(result: PlanResult) -> CommitError:
@@ -201,25 +197,25 @@ def _detail(guard: GuardResult) -> str:
     return str(guard.evidence.get("detail", ""))
 
 
-def _print_plan(found: Plan) -> None:
-    writes = f"version {found.commit_version}" if isinstance(found, CommitPlan) else "no commit"
-    read = "a location without a table" if found.read_version < 0 else f"version {found.read_version}"
+def _print_plan(planned: Plan) -> None:
+    writes = f"version {planned.commit_version}" if isinstance(planned, CommitPlan) else "no commit"
+    read = "a location without a table" if planned.read_version < 0 else f"version {planned.read_version}"
     facts(
-        found.table,
-        [("change", intent_kind(found.intent)), ("rests on", read), ("writes", writes), ("digest", found.digest)],
+        planned.table,
+        [("change", intent_kind(planned.intent)), ("rests on", read), ("writes", writes), ("digest", planned.digest)],
     )
-    guards = sorted(found.guards, key=lambda guard: GRAVEST_FIRST.index(guard.status))
+    guards = sorted(planned.guards, key=lambda guard: GRAVEST_FIRST.index(guard.status))
     listing(
         ["guard", "status", "evidence", "remedy"],
         ((guard.name, guard.status, _evidence(guard), guard.remedy or "") for guard in guards),
         "No guard was needed.",
         whole=("guard", "status"),
     )
-    if isinstance(found, CommitPlan):
-        listing(["action", "content"], map(_action, found.actions), "", whole=("action",))
-    elif found.files:
-        _print_files(found.files)
-    facts("Consequences", _consequences(found))
+    if isinstance(planned, CommitPlan):
+        listing(["action", "content"], map(_action, planned.actions), "", whole=("action",))
+    elif planned.files:
+        _print_files(planned.files)
+    facts("Consequences", _consequences(planned))
 
 
 def _print_files(files: Sequence[MaintenanceFile]) -> None:
@@ -244,14 +240,14 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
 
 
 def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
-    from explorer.views.act.client_losses import client_losses, loss_groups
+    from explorer.views.act.plan_view import client_losses, loss_groups
 
-    found, losses = plan.consequences, client_losses(plan)
+    consequences, losses = plan.consequences, client_losses(plan)
     for name, operation in (("readers", "reads"), ("writers", "writes")):
         yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
-    yield "time travel", found.time_travel
-    yield "change feed", found.change_feed
-    yield "undo", found.undo or "Nothing is known."
+    yield "time travel", consequences.time_travel
+    yield "change feed", consequences.change_feed
+    yield "undo", consequences.undo or "Nothing is known."
 
 
 def _clients(groups: Sequence[LossGroup]) -> str:
@@ -261,7 +257,7 @@ def _clients(groups: Sequence[LossGroup]) -> str:
 
 
 def _group(group: LossGroup) -> str:
-    """Losses of one kind: clients in use and newest releases by name, older releases counted."""
+    """Return losses of one kind: clients in use and newest releases by name, older releases counted."""
     named = ", ".join(f"{'your ' if loss.mine else ''}{loss.client} {loss.releases}" for loss in group.first)
     older = fmt.plural(len(group.older), "older release range") if group.older else ""
     return f"{group.title}: {' and '.join(filter(None, [named, older]))}."
@@ -269,7 +265,7 @@ def _group(group: LossGroup) -> str:
 
 def _print_receipt(result: PlanResult) -> None:
     if isinstance(result, MaintenanceResult):
-        from explorer.views.act.maintenance_plan import done_title
+        from explorer.views.act.written_lines import done_title
 
         note(f"{done_title(result)}.")
         return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,6 +13,7 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
+from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.errors import exit_code, facts_of
@@ -34,59 +36,39 @@ if TYPE_CHECKING:
     from explorer.report.since import EarlierReport
 
 __all__ = [
-    "CaseOption",
-    "DetailsFlag",
-    "HtmlOption",
-    "ReportOptions",
-    "SignOption",
-    "SinceOption",
-    "UserOption",
-    "report",
-]
+    "CaseOption", "DetailsFlag", "HtmlOption", "ReportOptions", "SignOption", "SinceOption", "UserOption",
+    "is_severe", "print_findings", "report",
+]  # fmt: skip
 
 _FINDINGS: Final = 1
-_REPORT: Final = "Report"
+_report_option = partial(typer.Option, rich_help_panel="Report")
 
 HtmlOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--html", metavar="FILE", help="Write the report as one self-contained HTML file.", rich_help_panel=_REPORT
-    ),
+    Path | None, _report_option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
 ]
 SinceOption = Annotated[
     Path | None,
-    typer.Option(
-        "--since",
-        metavar="REPORT",
-        help="Compare with an earlier report, .html or .json: new, gone, same.",
-        rich_help_panel=_REPORT,
+    _report_option(
+        "--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."
     ),
 ]
 CaseOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.", rich_help_panel=_REPORT
-    ),
+    Path | None, _report_option("--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.")
 ]
 SignOption = Annotated[
     Path | None,
-    typer.Option(
+    _report_option(
         "--sign",
         metavar="KEY",
         help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
         f"is asked for, or that in {PASSPHRASE}.",
-        rich_help_panel=_REPORT,
     ),
 ]
 UserOption = Annotated[
-    str | None,
-    typer.Option("--user", metavar="NAME", help="Name of the author, shown in the report.", rich_help_panel=_REPORT),
+    str | None, _report_option("--user", metavar="NAME", help="Name of the author, shown in the report.")
 ]
 DetailsFlag = Annotated[
-    bool,
-    typer.Option(
-        "--details", help="With --json: all that the report states, without writing HTML.", rich_help_panel=_REPORT
-    ),
+    bool, _report_option("--details", help="With --json: all that the report states, without writing HTML.")
 ]
 
 
@@ -132,7 +114,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
         try:
             with patience(f"Reading {fmt.plain(location)}"):
                 table = explorer.open_table(location)
-                found = table.report(
+                table_report = table.report(
                     now,
                     check_files=options.audit.check_files,
                     check_rows=options.audit.check_rows,
@@ -149,11 +131,11 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
                 raise
             unread.append((location, error))
             continue
-        made.append(found)
+        made.append(table_report)
         if as_json:
-            emit(found)
+            emit(table_report)
         else:
-            _print(found)
+            _print(table_report)
     for _, problem in unread:
         complain(facts_of(problem), as_json=as_json)
     if options.html is not None and (made or many):
@@ -163,15 +145,15 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
             unread,
             now,
             key,
-            title=" and ".join(map(_whole, tables)) if many else "",
+            title=" and ".join(map(_full_path, tables)) if many else "",
             user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)
-    return broken or (_FINDINGS if fail_on is not None and _is_severe(made, fail_on) else 0)
+    return broken or (_FINDINGS if is_severe((each for table in made for each in table.findings), fail_on) else 0)
 
 
-def _whole(place: str) -> str:
-    """A place as somebody elsewhere can tell it: a folder with its whole path."""
+def _full_path(place: str) -> str:
+    """Return a place as other machines can name it: a folder with its full path."""
     return place if "://" in place else str(Path(place).resolve())
 
 
@@ -188,33 +170,33 @@ def _write(
     """Write the report, and its signature beside it."""
     from explorer.report import render, tables_report
 
-    whole = (
+    document = (
         tables_report(made, unread, now, title, by=user, signer=None if key is None else key.signer)
         if title
         else made[0]
     )
-    data = render(whole).encode()
-    save_signed(path, data, whole.digest, key)
+    data = render(document).encode()
+    save_signed(path, data, document.digest, key)
 
 
-def _print(found: TableReport) -> None:
-    listing(
-        ["severity", "finding", "effect", "next step"],
-        [
-            (each.severity, each.title, each.effect, "" if each.remedy is None else each.remedy.label)
-            for each in found.findings
-        ],
-        "Nothing found.",
-    )
-    note(f"{found.table}, v{found.version}: {''.join(each.text for each in found.sentence)}")
-    if found.since is not None:
-        counts = f"{len(found.since.new)} new, {len(found.since.gone)} gone, {len(found.since.unchanged)} unchanged"
-        note(f"Since v{found.since.version}: {counts}.")
+def _print(table_report: TableReport) -> None:
+    print_findings(table_report.findings)
+    note(f"{table_report.table}, v{table_report.version}: {''.join(each.text for each in table_report.sentence)}")
+    if table_report.since is not None:
+        since = table_report.since
+        counts = f"{len(since.new)} new, {len(since.gone)} gone, {len(since.unchanged)} unchanged"
+        note(f"Since v{since.version}: {counts}.")
 
 
-def _is_severe(made: Sequence[TableReport], level: Severity) -> bool:
-    worst = SEVERITIES.index(level)
-    return any(SEVERITIES.index(each.severity) <= worst for found in made for each in found.findings)
+def print_findings(findings: Sequence[ReportFinding]) -> None:
+    """Print the findings of one table."""
+    rows = [(each.severity, each.title, each.effect, each.remedy.label if each.remedy else "") for each in findings]
+    listing(["severity", "finding", "effect", "next step"], rows, "No findings.")
+
+
+def is_severe(findings: Iterable[ReportFinding], level: Severity | None) -> bool:
+    """Return whether a finding has a severity or a higher one; None asks for none."""
+    return level is not None and any(SEVERITIES.index(each.severity) <= SEVERITIES.index(level) for each in findings)
 
 
 def _earlier(options: ReportOptions) -> tuple[EarlierReport, ...] | None:

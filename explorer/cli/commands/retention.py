@@ -21,7 +21,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, VersionRange, WhatIf
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["RetentionLine", "WhatIfDocument", "register"]
+__all__ = ["RetentionLine", "WhatIfDocument", "retention"]
 
 _NAMED = 2
 """So many missing files are named for people: with three names of Spark a cell would be cut off."""
@@ -107,11 +107,6 @@ class WhatIfDocument(JsonRecord, frozen=True, kw_only=True):
     horizon: tuple[HorizonStep, ...]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("retention")(retention)
-
-
 WhatIfOption = Annotated[
     str | None,
     typer.Option(
@@ -125,65 +120,65 @@ WhatIfOption = Annotated[
 def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag = False) -> None:
     """Show which versions can be read, until when that is safe, and which are lost.
 
-    Looks for every file that a version needs. With --what-if it lists the whole folder and shows which versions a
-    VACUUM would delete, now and later. Deletes nothing.
+    Checks that each file that a version needs is stored. With --what-if, it lists the full folder and shows which
+    versions a VACUUM would delete, now and later. Deletes nothing.
     """
     now = datetime.now(UTC)
     if what_if is not None:
         _what_if(table, duration(what_if), now, json=json)
         return
     with patience("Reading the log and looking for the files"):
-        found = records(explorer.open_table(table).retention(now))
+        rows = records(explorer.open_table(table).retention(now))
     if json:
-        for row in found:
+        for row in rows:
             emit(RetentionLine(**row))
         return
-    listing(["versions", "status", "at risk from", "by", "reason"], _runs(found), "The log holds no version.")
+    listing(["versions", "status", "at risk from", "by", "reason"], _runs(rows), "The log holds no version.")
 
 
-def _what_if(table: str, asked: int, now: datetime, *, json: bool) -> None:
+def _what_if(table: str, period: int, now: datetime, *, json: bool) -> None:
     with patience("Reading the log and listing the folder"):
         opened = explorer.open_table(table)
         horizon = opened.horizon(now, folder=True)
-    found = horizon.what_if(asked)
+    what_if = horizon.what_if(period)
     if json:
-        emit(_document(opened, horizon, found))
+        emit(_document(opened, horizon, what_if))
         return
-    own = "" if asked == horizon.retention else f"; the table's own is {_length(horizon.retention)}"
+    own = "" if period == horizon.retention else f"; the table's own is {_length(horizon.retention)}"
     facts(
-        f"A VACUUM now that keeps {_length(asked)}{own}",
+        f"A VACUUM now that keeps {_length(period)}{own}",
         [
-            ("versions lost", _named(found.versions)),
-            ("versions left", fmt.count(found.kept)),
-            ("change feed lost", _named(found.feed_versions)),
-            ("files freed", f"{fmt.count(found.files)}, {fmt.size(found.bytes)}"),
+            ("versions lost", _named(what_if.versions)),
+            ("versions left", fmt.count(what_if.kept)),
+            ("change feed lost", _named(what_if.feed_versions)),
+            ("files freed", f"{fmt.count(what_if.files)}, {fmt.size(what_if.bytes)}"),
             *_orphans(horizon),
         ],
     )
-    soon = [row for row in records(found.dates) if row["lost_from"] is not None]
+    soon = [row for row in records(what_if.dates) if row["lost_from"] is not None]
     runs = ((key, [row["version"] for row in rows]) for key, rows in groupby(soon, key=lambda row: row["lost_from"]))
     rows = ((_span(versions[0], versions[-1]), fmt.timestamp(time)) for time, versions in runs)
-    listing(["versions", f"VACUUM may take them after {_length(asked)} from"], rows, "No versions will be lost.")
+    listing(["versions", f"VACUUM may take them after {_length(period)} from"], rows, "No versions will be lost.")
     note('Nothing was deleted. Plan it: delta-explorer plan TABLE \'{"kind": "vacuum"}\'.')
 
 
-def _document(table: explorer.Table, horizon: Horizon, found: WhatIf) -> WhatIfDocument:
+def _document(table: explorer.Table, horizon: Horizon, what_if: WhatIf) -> WhatIfDocument:
     scan = horizon.scan
     return WhatIfDocument(
         table=table.location,
         version=table.latest_version(),
         timestamp=moment(horizon.now),
         table_retention_ms=horizon.retention,
-        retention_ms=found.retention,
-        versions=LostVersions(kept=found.kept, lost=found.versions),
-        change_feed=LostVersions(kept=found.feed_kept, lost=found.feed_versions),
-        num_files=found.files,
-        size_in_bytes=found.bytes,
+        retention_ms=what_if.retention,
+        versions=LostVersions(kept=what_if.kept, lost=what_if.versions),
+        change_feed=LostVersions(kept=what_if.feed_kept, lost=what_if.feed_versions),
+        num_files=what_if.files,
+        size_in_bytes=what_if.bytes,
         num_missing_files=None if scan is None else len(scan.missing),
         orphans=None if scan is None else Orphans(num_files=scan.orphans.num_rows, size_in_bytes=scan.orphan_bytes),
         dates=tuple(
             LossDate(version=row["version"], lost_from=row["lost_from"], change_feed_lost_from=row["feed_lost_from"])
-            for row in records(found.dates)
+            for row in records(what_if.dates)
             if not row["gone"]
         ),
         horizon=tuple(
@@ -219,10 +214,10 @@ def _length(milliseconds: int) -> str:
     return in_days(timedelta(milliseconds=milliseconds))
 
 
-def _runs(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
-    """One row for consecutive versions of the same state."""
-    alike = ("status", "at_risk_from", "by", "reason", "missing_files")
-    for key, group in groupby(found, key=lambda row: [row[name] for name in alike]):
+def _runs(versions: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
+    """Yield one row for consecutive versions of the same state."""
+    common_fields = ("status", "at_risk_from", "by", "reason", "missing_files")
+    for key, group in groupby(versions, key=lambda row: [row[name] for name in common_fields]):
         rows = list(group)
         first, last = rows[0]["version"], rows[-1]["version"]
         status, since, by, reason, missing = key

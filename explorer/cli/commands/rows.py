@@ -22,25 +22,26 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import check_agreed, emit, note, patience
-from explorer.cli.progress import waiting
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_rows, print_stream, write_stream
+from explorer.cli.row_output import (
+    WrittenFile,
+    check_output_options,
+    list_rows,
+    print_rows,
+    print_stream,
+    waiting,
+    write_stream,
+)
 
 if TYPE_CHECKING:
     from explorer.first_rows.row_page import RowPage
 
-__all__ = ["RowsFile", "register"]
+__all__ = ["RowsFile", "head", "rows"]
 
 
 class RowsFile(WrittenFile, frozen=True, kw_only=True):
     """The rows of a version in a file."""
 
     version: int
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("rows")(rows)
-    app.command("head")(head)
 
 
 def rows(
@@ -73,19 +74,19 @@ def rows(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version, timestamp)
+        snapshot = opened.snapshot(version, timestamp)
     most = SCREEN if limit is None and output is None and not json else limit
-    page = None if where is not None or spark is not None else _first_rows(opened, found, most)
+    page = None if where is not None or spark is not None else _first_rows(opened, snapshot, most)
     if output is not None:
-        _write(opened, found, where, limit, output, page=page, exact_csv=exact_csv, as_json=json)
+        _write(opened, snapshot, where, limit, output, page=page, exact_csv=exact_csv, as_json=json)
     elif json:
-        _print_json(opened, found, where, limit, page)
+        _print_json(opened, snapshot, where, limit, page)
     elif page is not None:
         list_rows(page.table)
         note(page.note)
     else:
-        _print(opened, found, where, most)
-    check_agreed(found)
+        _print(opened, snapshot, where, most)
+    check_agreed(snapshot)
 
 
 def head(
@@ -102,31 +103,31 @@ def head(
     """
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version, timestamp)
+        snapshot = opened.snapshot(version, timestamp)
     from explorer.first_rows.first_rows import head as first
 
-    page = first(opened, found, limit)
+    page = first(opened, snapshot, limit)
     if json:
         print_rows(page.table)
     else:
         list_rows(page.table)
         note(page.note)
-    check_agreed(found)
+    check_agreed(snapshot)
 
 
-def _first_rows(table: explorer.Table, found: explorer.Snapshot, limit: int | None) -> RowPage | None:
+def _first_rows(table: explorer.Table, snapshot: explorer.Snapshot, limit: int | None) -> RowPage | None:
     """The first rows where they are read without Spark; None where Spark must read them."""
     from explorer.first_rows.first_rows import MOST_ROWS, SparkOnly, first_rows
 
     if limit is None or limit > MOST_ROWS:
         return None
-    page = first_rows(table, found, None, limit)
+    page = first_rows(table, snapshot, None, limit)
     return None if isinstance(page, SparkOnly) else page
 
 
 def _write(
     table: explorer.Table,
-    found: explorer.Snapshot,
+    snapshot: explorer.Snapshot,
     where: str | None,
     limit: int | None,
     output: Path,
@@ -139,32 +140,32 @@ def _write(
     from explorer.spark.rows.row_streams import version_stream
 
     if page is None:
-        stream = version_stream(table, found, where, readable=is_read_by_people(output), limit=limit)
+        stream = version_stream(table, snapshot, where, readable=is_read_by_people(output), limit=limit)
         written = write_stream(stream, output, limit, exact_csv=exact_csv)
     else:
         written = write_rows(output, page.table.schema, iter(page.table.to_batches()), exact_csv=exact_csv)
     if as_json:
-        emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=found.version))
+        emit(RowsFile(output=str(output), **written.facts(), table=table.location, version=snapshot.version))
     else:
         size = fmt.size(output.stat().st_size)
-        what = f"{fmt.plural(written.rows, 'row')} of version {found.version}"
+        what = f"{fmt.plural(written.rows, 'row')} of version {snapshot.version}"
         note(f"Wrote {what} to {output} ({size}).{written_words(written)}")
 
 
 def _print_json(
-    table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None, page: RowPage | None
+    table: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int | None, page: RowPage | None
 ) -> None:
     if page is not None:
         print_rows(page.table)
         return
     from explorer.spark.rows.row_streams import version_stream
 
-    print_stream(version_stream(table, found, where, readable=True, limit=limit), limit)
+    print_stream(version_stream(table, snapshot, where, readable=True, limit=limit), limit)
 
 
-def _print(table: explorer.Table, found: explorer.Snapshot, where: str | None, limit: int | None) -> None:
+def _print(table: explorer.Table, snapshot: explorer.Snapshot, where: str | None, limit: int | None) -> None:
     from explorer.spark.rows.preview import preview
 
-    seen = waiting(preview(table, found, SCREEN if limit is None else limit, where))
+    seen = waiting(preview(table, snapshot, SCREEN if limit is None else limit, where))
     list_rows(seen.table)
     note(seen.note)

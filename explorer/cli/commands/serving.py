@@ -23,7 +23,7 @@ from explorer.debug import quiet_handlers
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
-__all__ = ["ServedDemo", "ServerReady", "UserSaved", "register"]
+__all__ = ["ServedDemo", "ServerReady", "UserSaved", "demo", "passwd", "serve"]
 
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
@@ -95,13 +95,6 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
     removed: bool
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("serve")(serve)
-    app.command("demo")(demo)
-    app.command("passwd")(passwd)
-
-
 def serve(
     roots: Annotated[
         list[str], typer.Argument(metavar="ROOT", help="Folders that hold Delta tables.", show_default=False)
@@ -169,7 +162,7 @@ def demo(
     """Build the demo tables if they do not exist, and serve them."""
     _require_web()
     from explorer.demo import default_folder, ensure_warehouse
-    from explorer.web.serving.ports import check_port
+    from explorer.web.serving.listener import check_port
 
     if port is not None:
         check_port(port)  # before the tables are built
@@ -212,7 +205,7 @@ def passwd(
 
 
 def _asked_password() -> str:
-    """The password of a person at the terminal, who types it twice, or of a program that writes it."""
+    """Return the password that a person types twice at the terminal, or that a program writes."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     password: str = typer.prompt("Password", hide_input=True, err=True)
@@ -281,7 +274,7 @@ def _require_web() -> None:
 
 
 def _usual_port(address: str) -> int:
-    """The usual port if it is free, else 0, which takes any."""
+    """Return the usual port if it is free, else 0, which takes any."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Protocol
 
-import typer
-
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import (
@@ -23,7 +21,7 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.schema.data_types import UnreadColumn, format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage, NameHazard
 
-__all__ = ["LineageLine", "SnapshotDocument", "register"]
+__all__ = ["LineageLine", "SnapshotDocument", "columns", "snapshot"]
 
 
 class SnapshotDocument(JsonRecord, frozen=True, kw_only=True):
@@ -74,13 +72,7 @@ class LineageLine(JsonRecord, frozen=True, kw_only=True):
     hazards: tuple[NameHazard, ...]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("snapshot")(snapshot)
-    app.command("columns")(columns)
-
-
-class Totals(Protocol):
+class SnapshotTotals(Protocol):
     """Totals of a version's live files: those of its snapshot, or those that Spark counted."""
 
     @property
@@ -115,17 +107,17 @@ def snapshot(
     use_spark(spark)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        found = opened.snapshot(version, timestamp)
-    totals = found if spark is None else _counted(opened, found)
+        opened_snapshot = opened.snapshot(version, timestamp)
+    totals = opened_snapshot if spark is None else _counted(opened, opened_snapshot)
     with patience("Reading the log"):
-        document = _document(opened, found, totals)
-    warn_without_schema(found)
+        document = _document(opened, opened_snapshot, totals)
+    warn_without_schema(opened_snapshot)
     if json:
         emit(document)
     else:
-        _print_snapshot(found, totals, document)
+        _print_snapshot(opened_snapshot, totals, document)
     if spark is None:
-        check_agreed(found)
+        check_agreed(opened_snapshot)
 
 
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
@@ -147,71 +139,65 @@ def columns(table: TableArgument, json: JsonFlag = False) -> None:
         listing(["take care with", "from", "because"], hazards, "")
 
 
-def _counted(table: explorer.Table, found: explorer.Snapshot) -> Totals:
-    """The totals by Spark."""
-    from explorer.cli.progress import waiting
+def _counted(table: explorer.Table, snapshot: explorer.Snapshot) -> SnapshotTotals:
+    """Return the totals, counted by Spark."""
+    from explorer.cli.row_output import waiting
     from explorer.spark.log.live_files import file_totals
 
-    totals: Totals = waiting(file_totals(table, found))
+    totals: SnapshotTotals = waiting(file_totals(table, snapshot))
     return totals
 
 
-def _document(table: explorer.Table, found: explorer.Snapshot, totals: Totals) -> SnapshotDocument:
-    return SnapshotDocument(
+def _document(table: explorer.Table, snapshot: explorer.Snapshot, totals: SnapshotTotals) -> SnapshotDocument:
+    return SnapshotDocument.of(
+        snapshot,
         table=table.location,
-        version=found.version,
-        timestamp=found.timestamp,
-        protocol=found.protocol.to_wire(),
-        metadata=found.metadata.to_wire(),
+        protocol=snapshot.protocol.to_wire(),
+        metadata=snapshot.metadata.to_wire(),
         num_files=totals.num_files,
         size_in_bytes=totals.size_in_bytes,
         num_records=totals.num_records,
         num_deleted_records=totals.num_deleted_records,
-        transactions=found.transactions,
-        domain_metadata=found.domain_metadata,
-        unread_columns=found.unread_columns,
     )
 
 
-def _print_snapshot(found: explorer.Snapshot, totals: Totals, document: SnapshotDocument) -> None:
-    protocol, metadata = found.protocol, found.metadata
+def _print_snapshot(snapshot: explorer.Snapshot, totals: SnapshotTotals, document: SnapshotDocument) -> None:
+    protocol, metadata = snapshot.protocol, snapshot.metadata
     records, deleted = totals.num_records, totals.num_deleted_records
     rows = fmt.count(None if records is None else records - deleted)
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     pairs: list[tuple[str, object]] = [
-        ("version", f"{found.version}, committed {fmt.timestamp(found.timestamp)}"),
+        ("version", f"{snapshot.version}, committed {fmt.timestamp(snapshot.timestamp)}"),
         ("rows", f"{rows} ({fmt.count(deleted)} more masked by deletion vectors)" if deleted else rows),
         ("files", f"{fmt.count(totals.num_files)}, {fmt.size(totals.size_in_bytes)}"),
         ("reader, writer", f"{protocol.min_reader_version}, {protocol.min_writer_version}"),
         ("features", ", ".join(features) or "none listed"),
-        ("partitioned by", ", ".join(found.partition_columns) or "nothing"),
+        ("partitioned by", ", ".join(snapshot.partition_columns) or "nothing"),
         ("id", metadata.id),
     ]
     for name, value in (("name", metadata.name), ("description", metadata.description)):
         if value is not None:
             pairs.append((name, value))
     pairs += [(f"property {key}", value) for key, value in sorted(metadata.configuration.items())]
-    pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(found.transactions.items())]
-    pairs += [(f"domain {name}", value) for name, value in sorted(found.domain_metadata.items())]
+    pairs += [(f"transaction {app}", f"version {number}") for app, number in sorted(snapshot.transactions.items())]
+    pairs += [(f"domain {name}", value) for name, value in sorted(snapshot.domain_metadata.items())]
     facts(document.table, pairs)
-    if not found.has_schema:
+    if not snapshot.has_schema:
         return
     listing(
         ["column", "type", "nullable"],
-        ((format_column((f.name,)), type_name(f.type), f.nullable) for f in found.schema.fields),
+        ((format_column((f.name,)), type_name(f.type), f.nullable) for f in snapshot.schema.fields),
         "The table has no columns.",
     )
 
 
 def _lineage_line(line: ColumnLine, lineage: Lineage) -> LineageLine:
     names = {span.name for span in line.spans}
-    return LineageLine(
-        field_id=line.field_id,
+    return LineageLine.of(
+        line,
         physical_name=_physical(line)[-1],
         physical_path=_physical(line),
         column=format_column(line.path),
-        spans=line.spans,
-        dropped_at=line.dropped_at,
         hazards=tuple(hazard for hazard in lineage.hazards if hazard.name in names),
     )
 
@@ -235,7 +221,7 @@ def _physical(line: ColumnLine) -> tuple[str, ...]:
 
 
 def _earlier(line: ColumnLine) -> Iterator[str]:
-    """What the column was called, or of which type it was, before."""
+    """Yield the earlier names and types of a column."""
     for before, after in zip(line.spans, line.spans[1:], strict=False):
         parts = [before.name] if before.name != after.name else []
         parts += [before.type] if before.type != after.type else []

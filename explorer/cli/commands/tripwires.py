@@ -26,7 +26,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.table import Table, open_table
 
-__all__ = ["AlarmLine", "TrialLine", "register"]
+__all__ = ["AlarmLine", "TrialLine", "tripwires"]
 
 _FIRED: Final = 1
 
@@ -73,11 +73,6 @@ class TrialLine(JsonRecord, frozen=True, kw_only=True):
     versions: tuple[int, ...]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tripwires")(tripwires)
-
-
 def tripwires(
     tables: Tables,
     *,
@@ -105,17 +100,17 @@ def tripwires(
         try:
             table = _opened(place)
             if try_ is not None:
-                _tell(table, wires, _found(table, wires, now, since=since), try_, as_json=json)
+                _tell(table, wires, _alarms(table, wires, now, since=since), try_, as_json=json)
                 continue
             start = after if after is not None else known.get(table.location, table.latest_version())
-            found = _found(table, wires, now, after=start)
+            fired_alarms = _alarms(table, wires, now, after=start)
             known[table.location] = table.latest_version()
         except ExplorerError as error:
             complain(facts_of(error), as_json=json)
             broken = broken or exit_code(error)
             continue
-        fired = fired or bool(found)
-        _alarm(table, found, start, as_json=json)
+        fired = fired or bool(fired_alarms)
+        _alarm(table, fired_alarms, start, as_json=json)
     if state is not None:
         _keep(state, known)
     return broken or (_FIRED if fired else 0)
@@ -128,7 +123,7 @@ def _opened(place: str | TableAudit) -> Table:
     raise place.error
 
 
-def _found(
+def _alarms(
     table: Table, wires: tuple[Tripwire, ...], now: datetime, *, after: int = -1, since: datetime | None = None
 ) -> tuple[Alarm, ...]:
     latest = table.latest_version()
@@ -145,29 +140,29 @@ def _found(
     return alarms(wires, history, milliseconds(now), after=after, since=start)
 
 
-def _tell(table: Table, wires: tuple[Tripwire, ...], found: tuple[Alarm, ...], span: str, *, as_json: bool) -> None:
+def _tell(table: Table, wires: tuple[Tripwire, ...], fired: tuple[Alarm, ...], span: str, *, as_json: bool) -> None:
     """Say of each tripwire when it would have fired."""
     if not as_json:
-        rows = [(wire.name, wire.kind, tried(wire, found, span)) for wire in wires]
+        rows = [(wire.name, wire.kind, tried(wire, fired, span)) for wire in wires]
         listing(["tripwire", "when", table.location], rows, "No tripwires.")
         return
     for wire in wires:
-        versions = [alarm.version for alarm in found if alarm.tripwire == wire.name]
+        versions = [alarm.version for alarm in fired if alarm.tripwire == wire.name]
         emit(TrialLine(table=table.location, tripwire=wire.name, fired=len(versions), versions=tuple(versions)))
 
 
-def _alarm(table: Table, found: tuple[Alarm, ...], start: int, *, as_json: bool) -> None:
+def _alarm(table: Table, fired: tuple[Alarm, ...], start: int, *, as_json: bool) -> None:
     if as_json:
-        for each in found:
+        for each in fired:
             fields = msgspec.structs.asdict(each) | {"time": moment(each.time).isoformat()}
             emit(AlarmLine(table=table.location, **fields))
         return
-    if found:
+    if fired:
         rows = [
-            (each.tripwire, f"v{each.version}", time_text(each.time), each.author or "", each.text) for each in found
+            (each.tripwire, f"v{each.version}", time_text(each.time), each.author or "", each.text) for each in fired
         ]
         listing(["tripwire", "version", "time", "author", "what"], rows, "")
-    count = fmt.plural(len(found), "alarm") if found else "no alarm"
+    count = fmt.plural(len(fired), "alarm") if fired else "no alarm"
     note(f"{table.location}: {count} after v{start}, up to v{table.latest_version()}.")
 
 

@@ -7,8 +7,10 @@ that is decoded and encoded again is the same number, however long it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal, DecimalException
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 import msgspec
 
@@ -28,6 +30,12 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 class JsonRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A JSON document of this program, or a part of one: written and read by the same record."""
+
+    @classmethod
+    def of(cls, source: object, **others: object) -> Self:
+        """Return the record with the fields of the same names of an object or a row; ``others`` come first."""
+        read = source.__getitem__ if isinstance(source, Mapping) else partial(getattr, source)
+        return cls(**{name: others[name] if name in others else read(name) for name in cls.__struct_fields__})
 
 
 def exact_number(text: str) -> float | Decimal:

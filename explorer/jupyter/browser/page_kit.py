@@ -1,7 +1,8 @@
 """The page kit: the style sheet and the scripts of the page, which the kernel sends to a notebook once.
 
-Invariant: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
-of two editions of the program in one notebook do not meet: each is known by a digest of what it holds.
+Invariants: the state of a widget holds only the lines that ask for the kit, so that a saved notebook stays small. Kits
+of two editions of the program in one notebook do not meet: each is known by a digest of its content. Rules for a
+document apply to the root of the widget, widths to its place.
 """
 
 from __future__ import annotations
@@ -9,14 +10,34 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from explorer.jupyter.browser.style import style_sheet
-from explorer.page.resources import module_text, plotly_script, scripts_text
+from explorer.page.resources import FOLDER, SHEET, module_text, plotly_script, scripts_text, tokens
 
 __all__ = ["PAGE_KIT", "packed_plotly", "waiting_script"]
+
+_ROOT: Final = ".explorer"
+_OWN: Final = """
+:host { all: initial; display: block; }
+.explorer { container: explorer / inline-size; position: relative; min-height: 0; border: 1px solid var(--line);
+  border-radius: 8px; overflow: clip; }
+.explorer > .awaited { padding: 14px 16px; color: var(--muted); }
+#busy, #toast { position: absolute; }
+#bar, #ambient, #notice, #silence { position: static; }
+[data-home], .skip { display: none !important; }
+"""
+
+
+def style_sheet() -> str:
+    """Return the rules; no part of them comes from a table."""
+    sheet = (FOLDER / SHEET).read_text("utf-8")
+    sheet = re.sub(r"(?<![\w.#-])(?:html|body)(?=[\s\[:{,])", _ROOT, sheet)
+    sheet = re.sub(r"@media \((min|max)-width", r"@container explorer (\1-width", sheet)
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    return tokens(_ROOT) + sheet + _OWN
 
 
 def _script(name: str) -> str:

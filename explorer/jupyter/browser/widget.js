@@ -68,7 +68,7 @@ function ground(element) {
   return [255, 255, 255];
 }
 
-// JupyterLab and VS Code name the theme on the body; elsewhere the background colour behind the widget decides.
+// JupyterLab and VS Code name the theme on the body; in other hosts the background color behind the widget decides.
 function themeAround(element) {
   const { dataset } = document.body;
   if (dataset.jpThemeLight) return dataset.jpThemeLight === "false" ? "dark" : "light";

@@ -1,21 +1,35 @@
-"""The form of the Edit tab at an address: the state of its answers, and the parts that follow from them.
+"""The form of the Edit tab at an address: the desk of its window, the state of its answers, and the parts to redraw.
 
 The plan itself comes from the desk: `ask_desk` lets it plan answers that are complete.
 """
 
 from __future__ import annotations
 
-from explorer.page.act.desk import ActDesk, question_of
 from explorer.page.address import Address
 from explorer.page.render import render
 from explorer.views import TableFacts
 from explorer.views.act.answer_check import Check, plans_at_once
 from explorer.views.act.answer_check import check_answers as check_question
-from explorer.views.act.desk.desk import DeskSheet
+from explorer.views.act.desk.desk import Desk, DeskSheet
+from explorer.views.act.desk.draft import Question
+from explorer.views.act.desk.state import State
 from explorer.views.act.intent_form import IntentForm, intent_form
-from explorer.views.act.intents.hints import column_suggestions
+from explorer.views.act.intents.fields import column_suggestions
 
-__all__ = ["ask_desk", "check_answers", "form_of", "pair_count", "redrawn_parts"]
+__all__ = ["ActDesk", "ask_desk", "check_answers", "form_of", "pair_count", "question_of", "redrawn_parts"]
+
+
+class ActDesk(Desk):
+    """At most one plan, one check of the rows and one commit at a time."""
+
+    def ask(self, address: Address, *, newest: int, show: bool = False) -> State:
+        """Plan what an address asks for, one that reads rows on a thread of its own; see `Desk.ask_for`."""
+        return self.ask_for(question_of(address, self.person), newest=newest, show=show, wait=False)
+
+
+def question_of(address: Address, person: str) -> Question:
+    """Return what an address asks for."""
+    return Question(address.table, address.act, address.answers, person)
 
 
 def form_of(facts: TableFacts, address: Address) -> IntentForm:
@@ -35,7 +49,7 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: b
     if not address.act:
         desk.forget()
     elif not by_person and desk.calls_for_plan(question_of(address, desk.person), facts.last):
-        return  # a link from elsewhere fills the form in, and no more
+        return  # a link from another site fills in the form, and no more
     elif address.step == "plan" or plans_at_once(form_of(facts, address), dict(address.answers)):
         desk.ask(address, newest=facts.last, show=address.step == "plan")
 
@@ -59,12 +73,12 @@ def redrawn_parts(facts: TableFacts, address: Address, sheet: DeskSheet, shown_p
     kinds = {field.kind for field in form.fields}
     names = [field.name for field in form.fields if field.kind != "pairs"]
     regions = {"act-check": render("act-check", check=check)}
-    for asked in (asked for asked in form.fields if asked.kind == "pairs"):
-        regions["act-keys"] = render("act-keys", choices=asked.choices)
+    for pairs_field in (pairs_field for pairs_field in form.fields if pairs_field.kind == "pairs"):
+        regions["act-keys"] = render("act-keys", choices=pairs_field.choices)
         names += [f"key.{index}" for index in range(shown_pairs)]
         if pair_count(address) > shown_pairs:
             regions[f"act-pair-{shown_pairs}"] = render(
-                "act-pair", field=asked, index=shown_pairs, last=True, answers=answers, check=check
+                "act-pair", field=pairs_field, index=shown_pairs, last=True, answers=answers, check=check
             )
     for name in names:
         regions[f"act-note-{name}"] = render("act-note", error=check.errors.get(name), hint=check.hints.get(name))

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from explorer.core.errors import NotAllowed
-from explorer.page.act.desk import ActDesk, question_of
-from explorer.page.act.form import ask_desk, redrawn_parts
+from explorer.page.act.form import ActDesk, ask_desk, question_of, redrawn_parts
 from explorer.page.address import Address
 from explorer.page.window import Handler, Message, Window
 from explorer.views.act.desk.state import Ended
 
-__all__ = ["ActMessages", "messages"]
+__all__ = ["messages"]
 
 _LONGEST_REASON = 4_000
 
@@ -40,11 +39,7 @@ def messages(window: Window) -> Mapping[str, Handler]:
 
 
 class ActMessages:
-    """The handlers of one window.
-
-    Args:
-        window: The window.
-    """
+    """The handlers of one window."""
 
     def __init__(self, window: Window) -> None:
         self._window = window

@@ -14,22 +14,18 @@ from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.act.desk import question_of
-from explorer.page.act.form import check_answers, form_of, pair_count
+from explorer.page.act.form import check_answers, form_of, pair_count, question_of
 from explorer.page.address import Address
 from explorer.views import TableView
-from explorer.views.act.commit_command import commit_command
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft
 from explorer.views.act.desk.state import CheckingRows, Committing, Ended, Planning
-from explorer.views.act.guard_steps import GuardStep
-from explorer.views.act.guard_views import guard_counts, guard_views
-from explorer.views.act.intent_form import IntentForm, offers
+from explorer.views.act.guard_views import GuardStep, guard_counts, guard_views
+from explorer.views.act.intent_form import IntentForm, entry_of, headline, offers
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, Headline
-from explorer.views.act.intents.hints import column_suggestions
-from explorer.views.act.intents.registry import entry_of, headline
-from explorer.views.act.logged_receipt import logged_receipt, seal_facts
-from explorer.views.act.plan_view import plan_view
+from explorer.views.act.intents.fields import column_suggestions
+from explorer.views.act.plan_view import commit_command, plan_view
+from explorer.views.act.receipt import logged_receipt, seal_facts
 from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import top_fields
@@ -46,7 +42,7 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EditStep:
     """One of the five steps: its address if it can be reopened, whether it is current, and whether it is skipped."""
 
     title: str
@@ -56,23 +52,17 @@ class Step:
 
 
 def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, Values]:
-    """Return the template of the current step, and its values.
-
-    Args:
-        view: The table's page.
-        address: Which change, and which answers.
-        sheet: Their result in this window.
-    """
+    """Return the template of the current step, and its values."""
     snapshot = view.facts.snapshot(view.facts.last)
     shared: Values = {
         "sheet": sheet,
         "newest": view.facts.last,
         "snapshot_version": snapshot.version,
         "table_name": view.facts.log.name,
-        "elsewhere": view.version != view.facts.last,
+        "other_version": view.version != view.facts.last,
         "back": _back(address),
         "way_to": partial(_way_to, address),
-        "outcome": _outcome_elsewhere(view, address, sheet),
+        "outcome": _unreported_outcome(view, address, sheet),
     }
     if address.step == "receipt":
         return "act-receipt", shared | _logged(view, address, sheet)
@@ -83,7 +73,7 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
     shared |= {"form": form, "act_address": address}
     question = question_of(address, sheet.person)
     if address.step == "plan" and isinstance(sheet.state, Planning) and sheet.state.question == question:
-        return "act-planning", shared | {"look": sheet.state.look, "steps": _steps(address, _PLAN)}
+        return "act-planning", shared | {"progress": sheet.state.progress, "steps": _steps(address, _PLAN)}
     draft = sheet.draft_of(question) if address.step == "plan" else None
     if not isinstance(draft, Draft):
         return "act-fill", shared | _filling(view, address, sheet, form)
@@ -113,7 +103,7 @@ def _filling(view: TableView, address: Address, sheet: DeskSheet, form: IntentFo
 
 
 def _logged(view: TableView, address: Address, sheet: DeskSheet) -> Values:
-    """The receipt of the shown version: as this window knows it, otherwise as the log holds it."""
+    """Return the receipt of the shown version: as this window knows it, otherwise as the log holds it."""
     logged = logged_receipt(view.facts, view.version)
     ended = sheet.ended(address.table, view.version)
     if ended is None:
@@ -156,7 +146,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
         "plan": shown,
         "draft": draft,
         "committing": committing,
-        "check_again": state.look if isinstance(state, Committing) else None,
+        "check_again": state.progress if isinstance(state, Committing) else None,
         "amount": _amount(snapshot),
         "estimate": _estimate(snapshot),
         "stale": draft.is_stale(view.facts.last) and not committing,
@@ -167,7 +157,7 @@ def _plan(view: TableView, address: Address, sheet: DeskSheet, draft: Draft) -> 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a commit that the person was not shown yet, on the page of another change: its own page has all."""
+    """Outcome of a commit that the person was not shown yet, on the page of another change: its own page has all."""
 
     said: str
     headline: Headline
@@ -176,18 +166,18 @@ class Outcome:
     way: str
 
 
-def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
-    untold = sheet.untold
-    if untold is None:
+def _unreported_outcome(view: TableView, address: Address, sheet: DeskSheet) -> Outcome | None:
+    unreported = sheet.unreported
+    if unreported is None:
         return None
-    draft = untold.draft
+    draft = unreported.draft
     own = address.step == "plan" and sheet.draft_of(question_of(address, sheet.person)) is not None
     if own or (address.step == "receipt" and sheet.ended(address.table, view.version) is not None):
         return None
-    asked = draft.question
-    there = Address(table=asked.table, tab="act", act=asked.kind, step="plan", answers=asked.answers)
-    if isinstance(untold, Ended):
-        receipt, way = untold.receipt, there.to()
+    question = draft.question
+    there = Address(table=question.table, tab="act", act=question.kind, step="plan", answers=question.answers)
+    if isinstance(unreported, Ended):
+        receipt, way = unreported.receipt, there.to()
         if receipt.outcome == "committed" and receipt.version is not None:
             way = there.receipt_of(receipt.version)
         version = "" if receipt.version is None or receipt.outcome != "committed" else f" v{receipt.version}"
@@ -198,20 +188,20 @@ def _outcome_elsewhere(view: TableView, address: Address, sheet: DeskSheet) -> O
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class EarlierPlan:
     """The plan from which a person came to this one: what it asks for, and its address."""
 
     title: str
     way: str
 
 
-def _back(address: Address) -> Back | None:
+def _back(address: Address) -> EarlierPlan | None:
     before = address.resumed()
-    return None if before is None else Back(entry_of(before.act).title, before.to())
+    return None if before is None else EarlierPlan(entry_of(before.act).title, before.to())
 
 
 def _way_to(address: Address, way: GuardStep) -> str:
-    """The address of a guard's next step; the Edit tab leads back from it to the plan."""
+    """Return the address of a guard's next step; the Edit tab leads back from it to the plan."""
     if way.part:
         return f"#{way.part}"
     here = replace(address, version="", compared="", find="", sort="", page="1", column="", file="")
@@ -223,11 +213,11 @@ def _way_to(address: Address, way: GuardStep) -> str:
     return replace(here, compared="" if way.compared is None else str(way.compared)).to(tab="diff")
 
 
-def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[Step]:
+def _steps(address: Address, current: int, *, rows: bool = True, done: bool = False) -> list[EditStep]:
     upkeep = bool(address.act) and not entry_of(address.act).writes_commit
     ways = [address.to(act=None, step=None), address.to(step=None), address.to(step="plan")]
     return [
-        Step(
+        EditStep(
             title,
             way=ways[index] if index < min(current, len(ways)) and not done else "",
             current=index == current,
@@ -238,7 +228,7 @@ def _steps(address: Address, current: int, *, rows: bool = True, done: bool = Fa
 
 
 def _context(form: IntentForm, snapshot: Snapshot) -> Values:
-    """What is listed beside a form."""
+    """Return the parts of the table beside a form."""
     rules = constraints(snapshot.metadata.configuration) if CONSTRAINTS in form.beside else {}
     properties = snapshot.metadata.configuration if PROPERTIES in form.beside else {}
     return {

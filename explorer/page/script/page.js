@@ -49,7 +49,7 @@ export class Page {
     root.addEventListener("keydown", (event) => this.key(event), { signal });
     root.addEventListener("focusin", (event) => this.wake(event), { signal });
     document.addEventListener("visibilitychange", () => this.tellVisible(), { signal });
-    // No person's question: a link from elsewhere to a part of this page comes this way too.
+    // No person's question: a link from another page to a part of this page comes this way too.
     host.moved(() => this.ask("go", { query: host.query() }));
     for (const kind of ["pointerdown", "keydown"]) {
       root.addEventListener(kind, () => { this.acted = true; }, { capture: true, once: true, signal });
@@ -249,7 +249,7 @@ export class Page {
     heading.focus({ preventScroll: heading !== outcome });
   }
 
-  // How the button or link that has the focus is found again when the part around it is drawn again.
+  // How to find the focused button or link again when the part around it is drawn again.
   likeness(active) {
     if (active.dataset.do) return `[data-do="${CSS.escape(active.dataset.do)}"]`;
     const href = active.getAttribute("href");
@@ -317,7 +317,7 @@ export class Page {
       this.go(link.getAttribute("href"));
       return;
     }
-    // A browser looks for the part of an address in its document alone, where a notebook has its own.
+    // A browser searches only its document for the part of an address, where a notebook has its own.
     const part = target.closest('main a[href^="#"]');
     if (part) return this.stop(event, () => this.reach(part.getAttribute("href").slice(1)));
     const button = target.closest("[data-do]");

@@ -33,7 +33,7 @@ export class Strip {
     this.ends = {};
     this.window = null;
     this.awaited = [];
-    this.told = this.sizeOfWindow();
+    this.reported = this.sizeOfWindow();
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.slot);
     window.addEventListener("resize", () => this.fit(), { signal });
@@ -124,10 +124,10 @@ export class Strip {
     if (this.printing) return;
     this.size(this.width());
     const size = this.sizeOfWindow();
-    if (size === this.told || !this.page) return;
+    if (size === this.reported || !this.page) return;
     window.clearTimeout(this.telling);
     this.telling = window.setTimeout(() => {
-      this.told = size;
+      this.reported = size;
       this.host.keep("screen", size);
       this.page.ask("screen", this.host.size());
     }, SETTLED);
@@ -297,7 +297,7 @@ export class Strip {
     this.band?.remove();
     this.band = null;
     const spot = this.at(event);
-    // Plotly's cover takes the second click of two, so they are told by their time.
+    // Plotly's cover takes the second click of two, so their times tell them apart.
     const twice = !drag.far && !drag.from.map && event.timeStamp - (this.clicked || 0) < TWICE;
     this.clicked = drag.far ? 0 : event.timeStamp;
     if (twice && this.meta.whole) return this.all();

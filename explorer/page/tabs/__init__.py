@@ -28,8 +28,7 @@ from explorer.page.tabs import (
     overview,
     statistics,
 )
-from explorer.page.window import Handler, Window
-from explorer.page.window_work import NewWindow, WindowWork
+from explorer.page.window import Handler, NewWindow, Window, WindowWork
 
 __all__ = ["TABS", "begin_work", "export_named", "handlers", "tab_named", "tab_showing"]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import ask_desk
+from explorer.page.act.form import ActDesk, ask_desk
 from explorer.page.act.messages import messages
 from explorer.page.act.page import act_page, proposed
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Tab, TabSpec
-from explorer.page.window_work import NewWindow, WindowWork
+from explorer.page.window import NewWindow, WindowWork
 from explorer.views import TableView
-from explorer.views.act.logged_receipt import logged_receipt
+from explorer.views.act.receipt import logged_receipt
 
 __all__ = ["TAB"]
 

@@ -9,7 +9,7 @@ from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Page, Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.report import render, table_report
 from explorer.views import TableView
 from explorer.views.listing import Listing
@@ -40,7 +40,7 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
 
 
 def _settings(view: TableView, address: Address) -> dict[str, Any]:
-    """Who changed what; a history that cannot be read affects this part alone."""
+    """Return who changed what; a history that cannot be read affects this part alone."""
     try:
         return {"people": settings_people(view.facts), **listed(settings_listing(view.facts), address)}
     except ExplorerError:
@@ -48,7 +48,7 @@ def _settings(view: TableView, address: Address) -> dict[str, Any]:
 
 
 def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | Problem | None]:
-    """The retention horizon; a history that cannot be read affects this part alone."""
+    """Return the retention horizon; a history that cannot be read affects this part alone."""
     try:
         return {"curve": retention_curve(view.facts, address.kept_days), "curve_problem": None}
     except ExplorerError as error:
@@ -56,7 +56,7 @@ def _retention(view: TableView, address: Address) -> dict[str, RetentionCurve | 
 
 
 def _counts(clients: tuple[MatrixRow, ...]) -> tuple[tuple[str, int], ...]:
-    """How many clients read: the wrong ones first, each kind that there is."""
+    """Return how many clients read: the wrong ones first, each kind that exists."""
     kinds = (("wrong", "wrong results"), ("no", "refuse"), ("unknown", "not known"), ("yes", "read it"))
     counted = ((words, sum(client.read == access for client in clients)) for access, words in kinds)
     return tuple((words, count) for words, count in counted if count)

@@ -10,12 +10,11 @@ import msgspec
 
 from explorer.core.errors import RequestError
 from explorer.core.transaction.commit_plan import PlanDocument
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec
 from explorer.page.tabs.data import RowsWork
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import render, table_report
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
@@ -45,7 +44,7 @@ def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
 
 
 def _slug(title: str) -> str:
-    """A title as the name of a file."""
+    """Return A title as the name of a file."""
     return "-".join("".join(each if each.isalnum() else " " for each in title).split()).lower()[:80] or "case"
 
 
@@ -61,8 +60,8 @@ def _pin(window: Window, message: Message) -> None:
         return
     pin = _wanted(message, view, window)
 
-    def added(found: AnyPin) -> None:
-        desk.add(found)
+    def added(checked_pin: AnyPin) -> None:
+        desk.add(checked_pin)
         window.answer(message)
         window.redraw()
 
@@ -70,11 +69,7 @@ def _pin(window: Window, message: Message) -> None:
 
 
 def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
-    """What the message asks to pin.
-
-    Raises:
-        RequestError: There is no such thing to pin.
-    """
+    """Return the pin that a message requests; raise `RequestError` for an unknown kind."""
     what = message.text("pin")
     makers: dict[str, Callable[[], AnyPin]] = {
         "commit": lambda: CommitPin(version=view.version),
@@ -90,10 +85,10 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
 
 
 def _rows(work: RowsWork) -> RowsPin:
-    """The rows that were read last, as they were shown."""
-    asked, listing = work.asked, work.listing_required()
+    """Return the rows that were read last, as they were shown."""
+    request, listing = work.asked, work.listing_required()
     rows = msgspec.json.decode(listing.to_json(), type=list[dict[str, Any]])
-    return RowsPin(version=asked.version, where=asked.where, rows=tuple(rows[:_MOST_ROWS]))
+    return RowsPin(version=request.version, where=request.where, rows=tuple(rows[:_MOST_ROWS]))
 
 
 def _change(window: Window, message: Message, change: Callable[[CaseDesk], None]) -> None:
@@ -111,8 +106,8 @@ def _note(window: Window, message: Message) -> None:
 
 
 def _describe(window: Window, message: Message) -> None:
-    said = (message.text(name, _LONGEST_TEXT).strip() for name in ("title", "author", "notes"))
-    _change(window, message, lambda desk: desk.describe(*said))
+    texts = (message.text(name, _LONGEST_TEXT).strip() for name in ("title", "author", "notes"))
+    _change(window, message, lambda desk: desk.describe(*texts))
 
 
 def _load(window: Window, message: Message) -> None:

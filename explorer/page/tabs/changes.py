@@ -10,8 +10,7 @@ from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.change_spans import VersionCounts, change_counts, unpaired_versions
@@ -56,18 +55,18 @@ class FeedWork:
         Raises:
             RequestError: None were.
         """
-        if (found := self._changes.listing()) is None:
+        if (listing := self._changes.listing()) is None:
             raise RequestError("No changes have been read yet.", field="list")
-        return found
+        return listing
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the tab's template."""
         inferred = _inferred(view, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        found = self._changes.found(view, address.keys, inferred=inferred)
-        kept = self._changes.listing() if found is not None else None
-        listing = arranged(kept, address) if kept is not None else None
+        result = self._changes.found(view, address.keys, inferred=inferred)
+        full = self._changes.listing() if result is not None else None
+        listing = arranged(full, address) if full is not None else None
         return {
             "origins": origins,
             "first": first,
@@ -77,8 +76,8 @@ class FeedWork:
             "pieces": readable_pieces(view, origins.spans),
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, inferred=inferred),
-            "found": found,
-            "counts": _counts(found, address.keys),
+            "preview": result,
+            "counts": _counts(result, address.keys),
             "keys": address.keys,
             "columns": key_choices(view, last),
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
@@ -88,19 +87,19 @@ class FeedWork:
         }
 
 
-def _counts(found: Any, keys: str) -> tuple[VersionCounts, ...]:
-    if found is None or found.counts is None:
+def _counts(changes: Any, keys: str) -> tuple[VersionCounts, ...]:
+    if changes is None or changes.counts is None:
         return ()
-    return change_counts(found.counts, found.rewritten, unpaired_versions(found.versions, keys))
+    return change_counts(changes.counts, changes.rewritten, unpaired_versions(changes.versions, keys))
 
 
 def _inferred(view: TableView, address: Address) -> bool:
-    """Whether changes are inferred: as the address says, else where none was recorded in the range."""
+    """Return whether changes are inferred: as the address says, else if none was recorded in the range."""
     return address.feed == "inferred" if address.feed else nothing_recorded(view)
 
 
 def _ranges(view: TableView, first: int, last: int) -> list[tuple[str, int]]:
-    """Other ranges that end where this one does: their words, and the version to compare with."""
+    """Return other ranges that end where this one does: their words, and the version to compare with."""
     oldest = view.facts.first
     offered = [("this commit alone", last - 1)]
     offered += [(f"the last {count} commits", last - count) for count in _OFFERED if last - count > oldest]
@@ -122,8 +121,8 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _read(window: Window, message: Message) -> None:
-    asked = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
-    begin_reading(window, message, window.work.of(FeedWork).start, asked)
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(FeedWork).start, answers)
 
 
 def _cancel(window: Window, message: Message) -> None:

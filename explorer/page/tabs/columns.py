@@ -6,11 +6,10 @@ from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.core.versions.column_lineage import NameHazard
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.column_lines import RIVER_LINES
-from explorer.views.table.columns import column_story, columns_listing, lines_of
+from explorer.views.table.columns import RIVER_LINES, column_story, columns_listing, lines_of
 
 __all__ = ["TAB"]
 
@@ -29,16 +28,16 @@ def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
 
 
 def _hazards(view: TableView) -> list[NameHazard]:
-    """The hazards; two names that were swapped are one."""
-    found: list[NameHazard] = []
+    """Return the hazards; two names that were swapped are one."""
+    hazards: list[NameHazard] = []
     swapped: set[tuple[int, frozenset[str]]] = set()
     for hazard in view.facts.lineage().hazards:
         pair = hazard.version, frozenset(hazard.detail.removesuffix(" swapped names").split(" and "))
         if hazard.kind == "swapped-name" and pair in swapped:
             continue
         swapped.add(pair)
-        found.append(hazard)
-    return found
+        hazards.append(hazard)
+    return hazards
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:

@@ -11,11 +11,9 @@ from explorer.core.errors import RequestError
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
-from explorer.views.column_search import MOST_OFFERED
-from explorer.views.listing import Listing
+from explorer.views.listing import MOST_OFFERED, Listing
 from explorer.views.rows.row_work import PagedRows, RowsRequest, live_rows, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields
@@ -77,16 +75,16 @@ class RowsWork:
         Raises:
             RequestError: None were.
         """
-        if (found := self._rows.listing()) is None:
+        if (listing := self._rows.listing()) is None:
             raise RequestError("No rows have been read yet.", field="list")
-        return found
+        return listing
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the Data tab's template."""
         snapshot = view.facts.snapshot(view.version)
-        asked, mine = self._rows.asked, self._rows.is_of(view)
-        kept = self._rows.listing() if mine else None
-        listing = arranged(kept, address) if kept is not None else None
+        request, mine = self._rows.asked, self._rows.is_of(view)
+        full = self._rows.listing() if mine else None
+        listing = arranged(full, address) if full is not None else None
         return {
             "columns": top_fields(snapshot, MOST_OFFERED),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
@@ -97,7 +95,7 @@ class RowsWork:
             "has_masked": snapshot.num_deleted_records > 0,
             "engine": engine_state(),
             "job": self._state(view, address),
-            "asked": asked if mine else None,
+            "asked": request if mine else None,
             "rows": self._rows.page,
             "needs_spark": self._rows.needs_spark if mine else None,
             "earlier": self._rows.has_earlier,
@@ -141,11 +139,11 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _read(window: Window, message: Message) -> None:
-    asked = {
+    answers = {
         "where": message.text("where", LONGEST_QUESTION).strip(),
         "masked": "1" if message.is_set("masked") else "0",
     }
-    begin_reading(window, message, window.work.of(RowsWork).start, asked)
+    begin_reading(window, message, window.work.of(RowsWork).start, answers)
 
 
 def _turn(window: Window, message: Message) -> None:

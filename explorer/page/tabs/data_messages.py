@@ -7,8 +7,7 @@ from threading import Event
 from weakref import WeakKeyDictionary
 
 from explorer.page.address import Address
-from explorer.page.window import Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Message, Window, WindowWork
 from explorer.views import TableView
 
 __all__ = ["LONGEST_QUESTION", "begin_reading"]
@@ -19,7 +18,7 @@ _begun: WeakKeyDictionary[WindowWork, Event] = WeakKeyDictionary()
 
 
 def begin_reading(
-    window: Window, message: Message, start: Callable[[TableView, Address], None], asked: Mapping[str, str]
+    window: Window, message: Message, start: Callable[[TableView, Address], None], answers: Mapping[str, str]
 ) -> None:
     """Put the question into the address, and begin to read the answer; the message is answered when that is begun.
 
@@ -36,7 +35,7 @@ def begin_reading(
     if view is None:
         window.answer(message)
         return
-    query = Address.parse(window.query).to(**asked, find=None, sort=None, page=None)
+    query = Address.parse(window.query).to(**answers, find=None, sort=None, page=None)
     window.query = query
     before, begun = _begun.get(window.work), Event()
     _begun[window.work] = begun

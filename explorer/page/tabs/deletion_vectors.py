@@ -11,7 +11,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.protocol.table_properties.registry import DELETION_VECTORS
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.figures.charts import BARS, HEAVY
 from explorer.views.listing import Listing
@@ -52,7 +52,7 @@ def _state(view: TableView) -> dict[str, Any]:
 
 
 def _chosen(listing: Listing, rows: list[dict[str, Any]], address: Address) -> str:
-    """The file that the address names, otherwise the first of the list."""
+    """Return the file that the address names, otherwise the first of the list."""
     if address.file in listing.table.column("path").to_pylist():
         return address.file
     return str(rows[0]["path"]) if rows else ""
@@ -74,7 +74,7 @@ def _totals(view: TableView, listing: Listing) -> dict[str, Any]:
 
 
 def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
-    """Where in the chosen file the masked rows are; a vector that cannot be read affects only this part."""
+    """Return where the masked rows of the chosen file are; an unreadable vector affects only this part."""
     empty = {"file": path, "strip": (), "strip_problem": None, "strip_count": 0, "rows_of_file": None}
     if not path:
         return empty
@@ -89,7 +89,7 @@ def _strip(view: TableView, listing: Listing, path: str) -> dict[str, Any]:
 
 
 def _series(view: TableView) -> dict[str, Any]:
-    """The masked rows of all versions as a line of `_POINTS` points, and where the chosen version is."""
+    """Return the masked rows of all versions as a line of `_POINTS` points, and where the chosen version is."""
     commits = view.facts.commits
     if not len(commits):
         return {"top": 0}

@@ -1,18 +1,70 @@
-"""The Diff tab: in which files two versions differ, and in which rows, if Spark compares them."""
+"""The Diff tab: in which files two versions differ, and in which rows, compared by Spark on request."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import pyarrow.compute as pc
 
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.tabs.diff_rows import DifferencesWork, messages
-from explorer.page.window_work import WindowWork
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
+from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 from explorer.views.table.comparison import Comparison, form_listing
 
-__all__ = ["TAB"]
+__all__ = ["TAB", "DifferencesWork", "messages"]
+
+
+class DifferencesWork:
+    """At most one comparison of rows for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._compared = ComparedRows(changed)
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to compare the rows that an address asks for; a running comparison is stopped."""
+        self._compared.start(view, address.keys)
+
+    def stop_reading(self) -> None:
+        """Stop a running comparison."""
+        self._compared.cancel()
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the rows for the Diff tab's template."""
+        estimate, available = comparison_estimate(view)
+        return {
+            "rows_job": self._compared.state(view, address.keys),
+            "rows": self._compared.found(view, address.keys),
+            "rows_estimate": estimate,
+            "rows_available": available,
+            "rows_keys": address.keys,
+            "rows_columns": key_choices(view, view.version),
+        }
+
+
+def messages(window: Window) -> Mapping[str, Handler]:
+    """Return the handlers of the Diff tab's messages."""
+    return {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+
+
+def _compare(window: Window, message: Message) -> None:
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(DifferencesWork).start, answers)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(DifferencesWork).stop_reading()
+    window.answer(message)
+
 
 _MOST_CHANGES = 60
 
@@ -35,8 +87,8 @@ def _form_changes(view: TableView, _address: Address, _work: WindowWork) -> List
 def _changed(diff: Comparison, address: Address) -> Listing:
     if address.change == "all":
         return diff.files
-    kept = diff.files.table.filter(pc.equal(diff.files.table.column("change"), address.change))
-    return Listing(diff.files.name, diff.files.columns, kept, diff.files.searched)
+    matching = diff.files.table.filter(pc.equal(diff.files.table.column("change"), address.change))
+    return Listing(diff.files.name, diff.files.columns, matching, diff.files.searched)
 
 
 TAB = TabSpec(

@@ -2,36 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from explorer.auditing.erasure import Erasure, erasure_document
+from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
 from explorer.core.errors import RequestError
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import ErasureStatement, erasure_statement, render
 from explorer.views import TableView
-from explorer.views.erasure_desk import ErasureDesk
 from explorer.views.erasure_view import ErasureView, erasure_view, place_listing
 from explorer.views.listing import Listing
-from explorer.views.rows.spark_work import engine_state, start_notice
+from explorer.views.rows.spark_work import SparkWork, WorkState, engine_state, start_notice
 
-__all__ = ["TAB"]
+if TYPE_CHECKING:
+    from explorer.job import Job
+    from explorer.views.table.facts import TableFacts
+
+__all__ = ["TAB", "ErasureDesk"]
+
+
+class ErasureDesk:
+    """At most one search for one window.
+
+    Args:
+        changed: Called, on any thread, when something else is to be shown.
+        beside: Returns the tables beside those of the window, and where these are all there are.
+    """
+
+    def __init__(
+        self, changed: Callable[[], None], other_tables: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]]
+    ) -> None:
+        self._other_tables = other_tables
+        self._work: SparkWork[dict[str, Erasure]] = SparkWork(changed)
+
+    def start(self, facts: TableFacts, requests: Sequence[str]) -> None:
+        """Begin to search for the rows of some conditions, in one pass over the files; a running search is stopped.
+
+        Raises:
+            RequestError: There is no condition.
+        """
+        if not requests:
+            raise RequestError("Enter a condition for the rows, such as customer_id = 'C-1'.", field="where")
+        self._work.begin(_key(facts, requests), lambda: self._begin(facts, requests))
+
+    def stop_reading(self) -> None:
+        """Stop a running search."""
+        self._work.cancel()
+
+    def state(self, facts: TableFacts, requests: Sequence[str]) -> WorkState:
+        """Return how far the search for the rows of some conditions on a table is; idle if it is another one."""
+        return self._work.state if self._work.key == _key(facts, requests) else WorkState()
+
+    def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
+        from explorer.auditing.erasure.search import erasure_job
+
+        others, looked_in = self._other_tables()
+        predicates = {where: where for where in requests}
+        return erasure_job(facts.log, predicates, datetime.now(UTC), others=others, looked_in=looked_in)
+
+    def proofs(self, facts: TableFacts, requests: Sequence[str]) -> Mapping[str, Erasure] | None:
+        """Return the proof of each of some conditions on a table, if these are what was searched."""
+        return self._work.about(_key(facts, requests))
+
+
+def _key(facts: TableFacts, requests: Sequence[str]) -> Hashable:
+    return facts.location, facts.snapshot(facts.last).metadata.id, tuple(requests)
 
 
 def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
     desk, requests = work.of(ErasureDesk), _requests(address)
     proofs = desk.proofs(view.facts, requests) or {}
-    found = proofs.get(address.where.strip())
+    proof_shown = proofs.get(address.where.strip())
     snapshot = view.facts.snapshot(view.facts.last)
     values: dict[str, Any] = {
         "engine": engine_state(),
@@ -41,23 +91,25 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "requests": requests,
         "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
-        "found": None if found is None else erasure_view(found, _due(address)),
+        "result": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
         "newest": view.facts.last,
-        "outdated": found is not None and found.version < view.facts.last,
+        "outdated": proof_shown is not None and proof_shown.version < view.facts.last,
     }
-    return Tab(values if found is None else values | listed(place_listing(found.places), address), needs_spark=True)
+    return Tab(
+        values if proof_shown is None else values | listed(place_listing(proof_shown.places), address), needs_spark=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One of the requests that were searched together, and what was found."""
+    """One of the requests of a search, and its result."""
 
     where: str
-    found: ErasureView
+    result: ErasureView
 
 
 def _requests(address: Address) -> tuple[str, ...]:
-    """The conditions that are searched in one pass, each once; the one that is shown is among them."""
+    """Return the conditions that are searched in one pass, each once; the one that is shown is among them."""
     where = address.where.strip()
     together = _lines(address.requests)
     if where in together:
@@ -119,14 +171,14 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 def _search(window: Window, message: Message) -> None:
     requests = _lines(message.text("where", LONGEST_QUESTION))
-    asked = {
+    answers = {
         "where": requests[0] if requests else "",
         "requests": "\n".join(requests) if len(requests) > 1 else "",
         # A name is of one request: each of several has its own statement.
         "reference": message.text("reference").strip() if len(requests) == 1 else "",
         "due": message.text("due"),
     }
-    begin_reading(window, message, _start(window), asked)
+    begin_reading(window, message, _start(window), answers)
 
 
 def _start(window: Window) -> Any:

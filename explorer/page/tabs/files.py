@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.window_work import WindowWork
+from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.files import file_facts, files_listing

@@ -1,4 +1,4 @@
-"""The Overview tab: what a version is, what its commit did, and a total over all versions."""
+"""The Overview tab: a version, what its commit did, a total over all versions; and the table of commits."""
 
 from __future__ import annotations
 
@@ -7,16 +7,41 @@ from functools import partial
 from typing import Any
 
 from explorer.page.address import Address
-from explorer.page.commits_table import commits_listing
-from explorer.page.render import render_block
-from explorer.page.tab_spec import Tab, TabSpec, Text
-from explorer.page.window import Handler, Message, Window
-from explorer.page.window_work import WindowWork
+from explorer.page.render import render, render_block
+from explorer.page.tab_spec import JsonText, Tab, TabSpec
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.since import settings_since
+from explorer.views.table.commit_list import CommitChoice, choices, chosen_commits, page_of
+from explorer.views.table.settings import settings_since
 
-__all__ = ["TAB"]
+__all__ = ["TAB", "commits_table"]
+
+
+def commits_listing(view: TableView, address: Address) -> Listing:
+    """Return the commits that an address asks for, at its page: that of the chosen version, unless it names one."""
+    choice = CommitChoice(address.commit_find, address.commit_operation, address.commit_author, address.commit_sort)
+    listing = chosen_commits(view.facts, choice)
+    named = address.commit_page
+    page = int(named) if named.isdecimal() and len(named) < 10 else page_of(listing, view.version)
+    return listing.at(page)
+
+
+def commits_table(view: TableView, address: Address) -> str:
+    """Return the commits as HTML."""
+    listing = commits_listing(view, address)
+    operations, authors = choices(view.facts)
+    return render(
+        "commits",
+        listing=listing,
+        page=listing.paged(),
+        operations=operations,
+        authors=authors,
+        version=view.version,
+        total=len(view.facts.commits),
+        address=address,
+    )
+
 
 _MOST_LINES = 200
 _LONGEST = 200_000
@@ -43,7 +68,7 @@ def _values(view: TableView) -> dict[str, Any]:
 
 
 def _restorable(view: TableView) -> list[tuple[int, str]]:
-    """The versions that a person who looks at this one may want back: itself, and the one before its commit."""
+    """Return the versions to offer for a restore: the shown one, and the one before its commit."""
     facts, version = view.facts, view.version
     itself = [(version, f"Restore v{version}\u2026")] if version < facts.last else []
     before = [(version - 1, f"Restore v{version - 1}, before this commit\u2026")] if version > facts.first else []
@@ -75,9 +100,9 @@ def _commits(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return commits_listing(view, address)
 
 
-def _schema(view: TableView, _address: Address, _work: WindowWork) -> Text:
+def _schema(view: TableView, _address: Address, _work: WindowWork) -> JsonText:
     metadata = view.facts.snapshot(view.version).metadata
-    return Text(f"{view.facts.name}-v{view.version}-schema", "schema as JSON", metadata.schema_string or "")
+    return JsonText(f"{view.facts.name}-v{view.version}-schema", "schema as JSON", metadata.schema_string or "")
 
 
 TAB = TabSpec(

@@ -1,29 +1,124 @@
-"""The Statistics tab: which files a condition reads, and the range of a column in each file, where it is known."""
+"""The Statistics tab: which files a condition reads, and the range of a column in each file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
+from explorer.page.render import render
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
-from explorer.page.tabs.column_choice import column_choice, column_search
-from explorer.page.window_work import WindowWork
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
-from explorer.views.clustering_advice import ClusteringAdvice, clustering_advice
 from explorer.views.figures.charts import BARS
-from explorer.views.listing import Listing
+from explorer.views.listing import MOST_OFFERED, Listing, column_matches
 from explorer.views.problems import Problem, problem_of
-from explorer.views.table.coverage import Covered, coverage_of
+from explorer.views.table.columns import Covered, coverage_of
 from explorer.views.table.files import ranges_listing
-from explorer.views.table.funnel import Funnel, compared_words, funnel_of, read_files, requested_columns, rule_listing
+from explorer.views.table.funnel import (
+    ClusteringAdvice,
+    Funnel,
+    clustering_advice,
+    compared_words,
+    funnel_of,
+    read_files,
+    requested_columns,
+    rule_listing,
+)
 from explorer.views.table.ranges import ColumnRanges
 
 __all__ = ["TAB"]
+
+_LETTERS = 48
+_LONGEST_TEXT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Columns whose names contain a text: each with a short name, and how many there are."""
+
+    text: str
+    columns: tuple[tuple[str, str], ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """The columns to choose from.
+
+    Attributes:
+        names: All of them; none where they are searched.
+        total: How many there are.
+        example: The first of them.
+        matches: Those that are like the column of the address, where that is none of them.
+    """
+
+    names: tuple[str, ...]
+    total: int
+    example: str
+    matches: Suggestions | None = None
+
+
+def column_choice(names: Sequence[str], unknown: str) -> ColumnChoice:
+    """Return the choice among columns.
+
+    Args:
+        names: Their names.
+        unknown: The name in the address, where none has it.
+    """
+    example = names[0] if names else ""
+    if len(names) <= MOST_OFFERED:
+        return ColumnChoice(tuple(names), len(names), example)
+    return ColumnChoice((), len(names), example, _suggestions(names, unknown) if unknown else None)
+
+
+def column_search(names: Callable[[TableView], Sequence[str]]) -> Callable[[Window], Mapping[str, Handler]]:
+    """Return the messages of a tab whose columns can be searched."""
+    return lambda window: {"find-column": _Search(window, names).find}
+
+
+def _suggestions(names: Sequence[str], text: str) -> Suggestions:
+    matches = column_matches(names, text)
+    labels = fmt.shorten_apart(matches.names, _LETTERS)
+    return Suggestions(matches.text, tuple(zip(matches.names, labels, strict=True)), matches.total)
+
+
+class _Search:
+    """The search of one window; only what was typed last is answered."""
+
+    def __init__(self, window: Window, names: Callable[[TableView], Sequence[str]]) -> None:
+        self._window, self._names, self._newest = window, names, 0
+
+    def find(self, message: Message) -> None:
+        """List the columns whose names contain what was typed."""
+        view, number, text = self._window.view, message.number, message.text("text", _LONGEST_TEXT)
+        self._newest = number
+        if view is None:
+            self._window.answer(message)
+            return
+        query = self._window.query
+        address = Address.parse(query)
+
+        def matching_regions() -> dict[str, str]:
+            if number != self._newest:
+                return {}
+            return {
+                "column-matches": render(
+                    "column-matches", matches=_suggestions(self._names(view), text), address=address
+                )
+            }
+
+        def show(regions: dict[str, str]) -> None:
+            # A column that was chosen meanwhile ends the search.
+            waits = number == self._newest and query == self._window.query
+            self._window.answer(message, regions if waits else {})
+
+        self._window.compute(message, matching_regions, show)
+
 
 _COLUMN_LETTERS: Final = 24
 _MOST_COVERED: Final = 300
@@ -64,7 +159,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConditionAnswer:
     """A condition, what it reads (of the version compared with first, if one was chosen), the columns that it compares,
     the difference in words, which order of rows would save how much; or why it cannot be answered."""
 
@@ -80,10 +175,10 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
     facts, version = view.facts, view.version
     coverage = coverage_of(facts, version)
     names = [row.column for row in coverage]
-    asked = _asked(view, address)
-    column = _column(address, coverage, names, asked.columns)
+    requested = _requested(view, address)
+    column = _column(address, coverage, names, requested.columns)
     values: dict[str, Any] = {
-        "choice": column_choice(names, address.column if not column else ""), "column": column, "asked": asked,
+        "choice": column_choice(names, address.column if not column else ""), "column": column, "asked": requested,
         "covered": _coverage(coverage),
     }  # fmt: skip
     if nothing := _why_nothing(view, address, names, column):
@@ -96,10 +191,12 @@ def _statistics(view: TableView, address: Address, _work: WindowWork) -> Tab:
         "wide": sum(tight is False for tight in ranges.tight),
         "single": len(ranges.paths) <= BARS,
     }
-    read = read_files(facts, version, address.where) if asked.funnels else None
+    read = read_files(facts, version, address.where) if requested.funnels else None
     figure = view.ranges(read)
     return Tab(
-        values | listed(_files(view, address, asked), address), figure, (version, column, view.file, asked.where)
+        values | listed(_files(view, address, requested), address),
+        figure,
+        (version, column, view.file, requested.where),
     )
 
 
@@ -116,31 +213,31 @@ def _coverage(covered: Sequence[Covered]) -> Coverage:
 
 
 def _writable(setting: tuple[str, str] | None) -> tuple[str, str]:
-    """A setting as a form can have it: without a value that is too long for it."""
+    """Return a setting for a form, without a value that is too long for it."""
     key, value = setting or ("", "")
     return key, value if len(value) <= _LONGEST_VALUE else ""
 
 
-def _asked(view: TableView, address: Address) -> Asked:
-    """The condition of the address over the chosen version, and over the one it is compared with if one was chosen."""
+def _requested(view: TableView, address: Address) -> ConditionAnswer:
+    """Return the condition of the address over the chosen version, and over the compared one if one was chosen."""
     where = address.where.strip()
     if not where:
-        return Asked()
+        return ConditionAnswer()
     compared = [view.compared] if view.compared not in (None, view.version) else []
     try:
         scale = max(view.facts.snapshot(version).num_files for version in (view.version, *compared))
-        found = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
+        funnels = tuple(funnel_of(view.facts, version, where, scale) for version in (*compared, view.version))
     except RequestError as error:
-        return Asked(where, problem=problem_of(error))
-    words = compared_words(*found) if compared else ""
-    return Asked(where, found, requested_columns(where), words, clustering_advice(view.facts, found[-1]))
+        return ConditionAnswer(where, problem=problem_of(error))
+    words = compared_words(*funnels) if compared else ""
+    return ConditionAnswer(where, funnels, requested_columns(where), words, clustering_advice(view.facts, funnels[-1]))
 
 
-def _files(view: TableView, address: Address, asked: Asked) -> Listing:
-    """The bounds by file; with a condition, also the rule that keeps or drops each."""
-    if not asked.funnels:
+def _files(view: TableView, address: Address, requested: ConditionAnswer) -> Listing:
+    """Return the bounds by file; with a condition, also the rule that keeps or drops each."""
+    if not requested.funnels:
         return ranges_listing(view.facts, view.version, view.column)
-    return rule_listing(view.facts, view.version, asked.where, view.column, address.rule)
+    return rule_listing(view.facts, view.version, requested.where, view.column, address.rule)
 
 
 def _names(view: TableView) -> list[str]:
@@ -148,15 +245,14 @@ def _names(view: TableView) -> list[str]:
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
-    return arranged(_files(view, address, _asked(view, address)), address)
+    return arranged(_files(view, address, _requested(view, address)), address)
 
 
-def _column(address: Address, coverage: Sequence[Covered], names: list[str], asked: Sequence[str]) -> str:
-    """The column that the address names, else one that the condition asks for, else the one with statistics in most
-    files; empty where there is none."""
+def _column(address: Address, coverage: Sequence[Covered], names: list[str], requested: Sequence[str]) -> str:
+    """Return the column of the address, else of the condition, else that with most statistics; empty if none has."""
     if address.column:
         return address.column if address.column in names else ""
-    spelled = {name.casefold() for name in asked}
+    spelled = {name.casefold() for name in requested}
     wanted = [row for row in coverage if row.column.casefold() in spelled]
     best = max(wanted or coverage, key=lambda row: row.files, default=None)
     return best.column if best else ""
@@ -186,14 +282,14 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
 
 
 def _undrawable(ranges: ColumnRanges) -> str:
-    """Why no file has a range to draw."""
+    """Return why no file has a range to draw."""
     why = (
         (ranges.only_nulls, "holds only nulls in it", "hold only nulls in it"),
         (ranges.unplaced, "has a bound that cannot be drawn", "have a bound that cannot be drawn"),
         (ranges.missing, "has no statistics for it", "have no statistics for it"),
     )
-    said = (fmt.plural(count, one, many) for count, one, many in why if count)
-    return f"Of the live files, {', '.join(said)}."
+    counts = (fmt.plural(count, one, many) for count, one, many in why if count)
+    return f"Of the live files, {', '.join(counts)}."
 
 
 def _undrawn(nothing: NoRanges) -> dict[str, Any]:

@@ -6,26 +6,45 @@ A form is a value made for one version of a table. Nothing is judged here: the p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from explorer.core.transaction.intents.documents import intent_document
+from explorer.core.transaction.intents.documents import intent_document, intent_kind
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.versions.snapshot import Snapshot
+from explorer.views.act.intents.columns import COLUMN_INTENTS, CONSTRAINT_INTENTS
+from explorer.views.act.intents.entry import Headline, IntentEntry, IntentGroup, plain_headline
 from explorer.views.act.intents.fields import Answers, FormField, number_or_text, numbered_answers
-from explorer.views.act.intents.registry import GROUPS, entry_of
+from explorer.views.act.intents.protocol import PROTOCOL_INTENTS
+from explorer.views.act.intents.rows import ROW_INTENTS
+from explorer.views.act.intents.table import MAINTENANCE_INTENTS, RESTORE_INTENTS, TABLE_INTENTS
 from explorer.views.table.facts import TableFacts
 
 __all__ = [
-    "IntentForm",
-    "Offer",
-    "OfferGroup",
-    "answers_of",
-    "hints",
-    "intent_form",
-    "intent_of",
-    "malformed_answers",
-    "missing_answers",
-    "offers",
-]
+    "IntentForm", "answers_of", "entry_of", "headline", "hints", "intent_form", "intent_of", "malformed_answers",
+    "missing_answers", "offered_kinds", "offers",
+]  # fmt: skip
+
+GROUPS: Final[tuple[IntentGroup, ...]] = (
+    CONSTRAINT_INTENTS, COLUMN_INTENTS, ROW_INTENTS, TABLE_INTENTS, PROTOCOL_INTENTS, RESTORE_INTENTS,
+    MAINTENANCE_INTENTS,
+)  # fmt: skip
+_ENTRIES: Final[dict[str, IntentEntry]] = {entry.kind: entry for group in GROUPS for entry in group.entries}
+
+
+def offered_kinds() -> tuple[str, ...]:
+    """Return the kinds of the intents that a page offers."""
+    return tuple(_ENTRIES)
+
+
+def entry_of(kind: str) -> IntentEntry:
+    """Return the entry of one of the `offered_kinds`."""
+    return _ENTRIES[kind]
+
+
+def headline(intent: Intent) -> Headline:
+    """Return what an intent asks for, in a few words; one that no page offers is described by its fields."""
+    entry = _ENTRIES.get(intent_kind(intent))
+    return (None if entry is None else entry.headline(intent)) or plain_headline(intent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +106,7 @@ def intent_form(kind: str, snapshot: Snapshot, answers: Answers) -> IntentForm:
     """Return the form of a kind with the answers given so far.
 
     Args:
-        kind: One of `explorer.views.act.intents.registry.offered_kinds`.
+        kind: One of `explorer.views.act.intent_form.offered_kinds`.
         snapshot: The version to change, the newest one.
         answers: Texts by the field's name.
     """
@@ -110,7 +129,7 @@ def hints(kind: str, answers: Answers, facts: TableFacts, snapshot: Snapshot) ->
     """Return a hint for each answer that has one, by the answer's name.
 
     Args:
-        kind: One of `explorer.views.act.intents.registry.offered_kinds`.
+        kind: One of `explorer.views.act.intent_form.offered_kinds`.
         answers: Those given so far.
         facts: The table.
         snapshot: Its newest version.

@@ -1,16 +1,28 @@
-"""The receipt: how a commit, or maintenance without a commit, ended, as a person reads it."""
+"""The receipt of a commit, or of maintenance without a commit: right after it, or as the log holds it.
+
+Both are made from the lines of the commit, so they say the same.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from explorer.core.transaction.commit_plan import MaintenancePlan, MaintenanceResult, Plan, PlanResult
+from explorer import formatting as fmt
+from explorer.core.compatibility.releases import OWN_ENGINE
+from explorer.core.errors import LimitExceeded
+from explorer.core.log.verify.hash_chain import CommitSeal
+from explorer.core.protocol.json_values import JsonObject, decode_json
+from explorer.core.transaction.commit_plan import MaintenancePlan, MaintenanceResult, Plan, PlanResult, commit_digest
 from explorer.core.transaction.intents.documents import intent_kind
-from explorer.views.act.commit_facts import commit_facts
-from explorer.views.act.maintenance_plan import done_facts, done_title
+from explorer.core.versions.commits.summary import CommitSummary
+from explorer.views.act.written_lines import done_facts, done_title
+from explorer.views.table.facts import TableFacts
 
-__all__ = ["Receipt", "receipt"]
+__all__ = ["Receipt", "commit_facts", "logged_receipt", "provenance", "receipt", "seal_facts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +51,7 @@ class Receipt:
 
 
 def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -> Receipt:
-    """Describe the outcome of a commit.
-
-    Args:
-        result: The outcome.
-        approved: The plan that the person saw.
-        reason, user: As they were given.
-    """
+    """Describe the outcome of a commit."""
     title, text, tone = _OUTCOMES[result.outcome]
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
@@ -110,3 +116,195 @@ _OUTCOMES: Final = {
         "warning",
     ),
 }
+
+
+_UNSAID: Final = frozenset(["", "[]", "{}", "null"])
+_TOLD: Final = frozenset(["commitInfo", "add", "remove"])
+_ROWS: Final = {
+    "numDeletedRows": "deleted",
+    "numUpdatedRows": "updated",
+    "numTargetRowsDeleted": "deleted",
+    "numTargetRowsUpdated": "updated",
+    "numTargetRowsInserted": "inserted",
+    "numOutputRows": "written",
+    "numCopiedRows": "rewritten unchanged",
+    "numTargetRowsCopied": "rewritten unchanged",
+}
+"""What became of the rows that a metric counts."""
+
+
+def provenance(actions: Sequence[JsonObject]) -> JsonObject:
+    """Return the commitInfo among the lines of a commit; empty without one."""
+    info = next((action["commitInfo"] for action in actions if "commitInfo" in action), None)
+    return info if isinstance(info, dict) else {}
+
+
+def commit_facts(actions: Sequence[JsonObject]) -> list[tuple[str, str]]:
+    """Return what was asked of a commit and what it did, as names and texts."""
+    info = provenance(actions)
+    facts = [("operation", _text(info.get("operation")))]
+    facts += _parameters(info.get("operationParameters"))
+    facts += [("rows", ", ".join(_rows(info.get("operationMetrics"))))]
+    facts += [("files", ", ".join(_files(actions))), ("other actions", _others(actions))]
+    return [(name, text) for name, text in facts if text not in _UNSAID]
+
+
+def _parameters(parameters: object) -> Iterator[tuple[str, str]]:
+    if isinstance(parameters, Mapping):
+        yield from ((str(name), _unpacked(_text(value))) for name, value in sorted(parameters.items()))
+
+
+def _unpacked(text: str) -> str:
+    """Return a parameter as readable text: writers record a predicate as a JSON list of strings."""
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(parts, list) and parts and all(isinstance(part, str) for part in parts):
+        return " AND ".join(parts)
+    return text
+
+
+def _rows(metrics: object) -> Iterator[str]:
+    if not isinstance(metrics, Mapping):
+        return
+    for name, done in _ROWS.items():
+        number = str(metrics.get(name, ""))
+        if number.isdecimal() and int(number):
+            yield f"{fmt.plural(int(number), 'row')} {done}"
+
+
+def _files(actions: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield what happened to data files; one that is removed and added in the same commit stays."""
+    adds, removes = (_by_path(actions, name) for name in ("add", "remove"))
+    stay = len(adds.keys() & removes.keys())
+    new = len(adds) - stay
+    if new and not removes and not any(add.get("dataChange", True) for add in adds.values()):
+        yield f"{fmt.plural(new, 'file')} described again"
+    elif new:
+        yield f"{fmt.plural(new, 'file')} added"
+    if removed := len(removes) - stay:
+        yield f"{fmt.plural(removed, 'file')} removed"
+    if stay:
+        yield fmt.plural(stay, "file stays and masks other rows", "files stay and mask other rows")
+
+
+def _by_path(actions: Sequence[JsonObject], name: str) -> dict[str, JsonObject]:
+    files = (action.get(name) for action in actions)
+    return {str(body.get("path")): body for body in files if isinstance(body, dict)}
+
+
+def _others(actions: Sequence[JsonObject]) -> str:
+    counts = Counter(name for action in actions for name in action if name not in _TOLD)
+    return ", ".join(f"{fmt.count(number)} {name}" for name, number in counts.items())
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedReceipt:
+    """A commit and its seal.
+
+    Attributes:
+        location: The table's root as a URL.
+        version: The version that it wrote.
+        commit: What its commitInfo says; None if the history cannot be read.
+        actions: Its lines as JSON objects; empty if they cannot be read.
+        seal: Its file's digest and the head of the hash chain.
+    """
+
+    location: str
+    version: int
+    commit: CommitSummary | None
+    actions: tuple[JsonObject, ...]
+    seal: CommitSeal
+
+    @property
+    def transaction(self) -> str:
+        """Its own identifier (``txnId``); empty if it has none."""
+        return str(provenance(self.actions).get("txnId") or "")
+
+    @property
+    def digest(self) -> str:
+        """The digest of its plan, where this program wrote it; empty for a commit of another writer."""
+        if not str(provenance(self.actions).get("engineInfo", "")).startswith(OWN_ENGINE):
+            return ""
+        return commit_digest(self.location, self.version - 1, self.actions)
+
+    def receipt(self) -> Receipt:
+        """Return the receipt that people read."""
+        facts = commit_facts(self.actions)
+        facts += (
+            [("reason", self.commit.reason), ("by", self.commit.user_name or "no name given")] if self.commit else []
+        )
+        facts += [("based on", f"v{self.version - 1}")] if self.version and self.digest else []
+        facts += [("digest", self.digest), ("transaction", self.transaction)]
+        return Receipt(
+            outcome="committed",
+            title="Committed",
+            text="This is what the log records about it.",
+            tone="ok",
+            version=self.version,
+            winner=None,
+            rebased_from=None,
+            facts=(*((name, text) for name, text in facts if text), *seal_facts(self)),
+            notes=(),
+        )
+
+    def document(self) -> JsonObject:
+        """Return the receipt that programs read."""
+        commit, info = self.commit, provenance(self.actions)
+        return {
+            "table": self.location,
+            "version": self.version,
+            "time": None if commit is None or commit.timestamp is None else commit.timestamp.isoformat(),
+            "operation": None if commit is None else commit.operation,
+            "userName": None if commit is None else commit.user_name or None,
+            "reason": None if commit is None else commit.reason or None,
+            "operationParameters": info.get("operationParameters"),
+            "operationMetrics": info.get("operationMetrics"),
+            "digest": self.digest or None,
+            "transaction": self.transaction or None,
+            "file": self.seal.file,
+            "fileDigest": self.seal.file_digest,
+            "chainHead": self.seal.chain_head,
+        }
+
+
+def logged_receipt(facts: TableFacts, version: int) -> LoggedReceipt:
+    """Return the receipt of a version; this reads every commit before it, once.
+
+    Raises:
+        VersionNotFound: The commit's file is gone.
+    """
+    return facts.keep(
+        ("receipt", version),
+        lambda: LoggedReceipt(
+            facts.location,
+            version,
+            facts.commits.record(version),
+            _actions(facts.log.commit_actions(version)),
+            facts.log.commit_seal(version),
+        ),
+    )
+
+
+def seal_facts(logged: LoggedReceipt) -> tuple[tuple[str, str], ...]:
+    """Return when a commit was made and the digests that identify it, as names and texts."""
+    commit, seal = logged.commit, logged.seal
+    return (
+        ("time", fmt.moment(None if commit is None else commit.timestamp)),
+        ("file", seal.file),
+        ("file digest", seal.file_digest),
+        ("chain head", seal.chain_head),
+    )
+
+
+def _actions(lines: list[bytes]) -> tuple[JsonObject, ...]:
+    """Return the lines that are JSON objects; a commit that cannot be read has no facts but its seal."""
+    try:
+        return tuple(decode_json(line) for line in lines)
+    except (ValueError, RecursionError, LimitExceeded):
+        return ()

@@ -1,19 +1,24 @@
-"""What a proposal would write, in a few lines: properties, columns, protocol and files added, removed or changed."""
+"""What a plan would write, in a few lines: properties, columns, protocol, files; for maintenance, the files and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.column_mapping import mapping_mode
+from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, MaintenancePlan, MaintenanceResult, Plan
 from explorer.core.transaction.consequences import file_moves
+from explorer.core.transaction.intents.records import CleanLog, CompactLog, Vacuum
 from explorer.core.transaction.proposal import Estimate, Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ADDED", "REMOVED", "SAME", "WrittenLine", "written_lines"]
+__all__ = [
+    "ADDED", "SAME", "PlannedFile", "WrittenLine", "doing", "done_facts", "done_title", "file_lines",
+    "planned_files", "written_lines",
+]  # fmt: skip
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"
@@ -32,12 +37,7 @@ class WrittenLine:
 
 
 def written_lines(proposal: Proposal, snapshot: Snapshot) -> tuple[WrittenLine, ...]:
-    """Compare a proposal with the version it is based on.
-
-    Args:
-        proposal: What would be written.
-        snapshot: The version.
-    """
+    """Compare a proposal with the version it is based on."""
     lines = [
         *_metadata(proposal, snapshot),
         *_protocol(proposal, snapshot),
@@ -144,3 +144,81 @@ def _files(proposal: Proposal, snapshot: Snapshot) -> Iterator[WrittenLine]:
         yield WrittenLine(CHANGED, fmt.plural(len(moves.described), "file"), f"{is_}; the rows stay the same")
     if proposal.change_files:
         yield WrittenLine(ADDED, fmt.plural(len(proposal.change_files), "file"), "of the change data feed")
+
+
+SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file to write or delete: its key under the table's root, its size in words, and why."""
+
+    sign: str
+    tone: str
+    path: str
+    size: str
+    reason: str
+
+
+def planned_files(files: Sequence[MaintenanceFile]) -> tuple[PlannedFile, ...]:
+    """Return the first files of a plan that writes no commit."""
+    return tuple(
+        PlannedFile(
+            REMOVED if file.change == "delete" else ADDED,
+            "removed" if file.change == "delete" else "added",
+            file.path,
+            "" if file.size is None else fmt.size(file.size),
+            file.reason or "",
+        )
+        for file in files[:SHOWN]
+    )
+
+
+def file_lines(plan: MaintenancePlan) -> tuple[WrittenLine, ...]:
+    """Say in a few lines which files would be written or deleted; no version is written."""
+    deleted = [file for file in plan.files if file.change == "delete"]
+    written = [file for file in plan.files if file.change != "delete"]
+    lines = [WrittenLine(ADDED, fmt.plural(len(written), "file"), _size(written))] if written else []
+    lines += [WrittenLine(REMOVED, fmt.plural(len(deleted), "file"), _size(deleted))] if deleted else []
+    lines += [] if lines else [WrittenLine(SAME, "no file", "is written or deleted")]
+    return (*lines, WrittenLine(SAME, "no commit:", f"the table stays at v{plan.read_version}"))
+
+
+def doing(plan: Plan) -> str:
+    """Return the label of the button that carries out the plan."""
+    if isinstance(plan, CommitPlan):
+        return f"Commit v{plan.commit_version}"
+    match plan.intent:
+        case CleanLog() | Vacuum():
+            return f"Delete {fmt.plural(len(plan.files), 'file')}" if plan.files else "Delete nothing"
+        case CompactLog():
+            return "Write the compaction"
+        case _:
+            return "Write the checkpoint"
+
+
+def done_title(result: MaintenanceResult) -> str:
+    """Say what was done, where no commit was written."""
+    deleted = sum(file.change == "delete" for file in result.plan.files)
+    written = len(result.plan.files) - deleted
+    texts = [
+        f"{fmt.plural(count, 'file')} {verb}" for count, verb in ((written, "written"), (deleted, "deleted")) if count
+    ]
+    return " and ".join(texts) or "Nothing remained to be done"
+
+
+def done_facts(result: MaintenanceResult, approved: MaintenancePlan) -> list[tuple[str, str]]:
+    """Return the facts of the result that are worth keeping."""
+    files = result.plan.files
+    facts = [("files", fmt.plural(len(files), "file") if files else "none")]
+    if any(file.size is not None for file in files):
+        facts.append(("size", _size(files)))
+    if skipped := len(approved.files) - len(files):
+        facts.append(
+            ("left", f"{fmt.plural(skipped, 'file')} of the plan, which {'is' if skipped == 1 else 'are'} needed now")
+        )
+    return facts
+
+
+def _size(files: Sequence[MaintenanceFile]) -> str:
+    return fmt.size(sum(file.size or 0 for file in files)) if any(file.size is not None for file in files) else ""

@@ -14,7 +14,7 @@ import numpy as np
 from explorer import formatting as fmt
 from explorer.views.figures.plotly import Figure, Part, axis, base_layout, version_cursor, version_ticks
 from explorer.views.figures.theme import Theme
-from explorer.views.table.column_lines import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
+from explorer.views.table.columns import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
 
 __all__ = ["river_figure"]
 
@@ -115,7 +115,7 @@ def _line_traces(
 
 
 def _touch(line: RiverLine, span: RiverSpan, row: int, authors: Mapping[int, str]) -> Part:
-    """Unseen points along a stretch of a line: where a pointer finds what the column was called, and chooses it."""
+    """Return unseen points along a stretch of a line, which show its name under a pointer and choose it."""
     places = np.linspace(span.from_version - 0.3, span.to_version + 0.3, min(_POINTS, 2 + 3 * span.length))
     versions = f"v{span.from_version}" if span.length == 1 else f"v{span.from_version} to v{span.to_version}"
     name = f"<b>{fmt.plotly_text(span.name, 60)}</b> {fmt.plotly_text(span.type, 60)}"
@@ -192,7 +192,7 @@ def _note(
 
 
 def _arc(taken: TakenName, old_row: int, new_row: int, theme: Theme) -> Part:
-    """From where the name was given up to where it was taken; two that were swapped make a cross."""
+    """Return the arc from where the name was given up to where it was taken; swapped names make a cross."""
     left, right = taken.held_to + 0.5, taken.version - 0.12
     edge = 0.15 if new_row > old_row else -0.15
     half = (old_row + new_row) / 2

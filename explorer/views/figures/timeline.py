@@ -14,14 +14,10 @@ from typing import Final
 import numpy as np
 
 from explorer import formatting as fmt
-from explorer.views.figures.calendar import calendar_ticks, clock_ticks
-from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_ticks
-from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Axis, Frame, Reach, Rows
-from explorer.views.figures.strip_labels import commit_labels
-from explorer.views.figures.strip_lanes import lane_labels, lane_traces
-from explorer.views.figures.strip_marks import Marks
-from explorer.views.figures.strip_rows import LowerRows
-from explorer.views.figures.strip_traces import words
+from explorer.views.figures.plotly import Figure, Part, axis, base_layout, calendar_ticks, clock_ticks, nice_ticks
+from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Frame, Reach, StripAxis, StripRows, words
+from explorer.views.figures.strip_marks import Marks, commit_labels
+from explorer.views.figures.strip_rows import LowerRows, lane_labels, lane_traces
 from explorer.views.figures.theme import Theme
 from explorer.views.table.lanes import Lane
 from explorer.views.table.timeline import Scale, Timeline
@@ -29,7 +25,7 @@ from explorer.views.table.timeline import Scale, Timeline
 __all__ = ["timeline_ends", "timeline_figure"]
 
 _KNOTS: Final = 400
-"""Versions whose times the page knows; it looks between them as a ruler does."""
+"""Versions whose times the page knows; between them it interpolates."""
 
 
 def timeline_figure(
@@ -44,8 +40,8 @@ def timeline_figure(
         lanes: Stripes under the bars.
         history: All versions, for the map below; none is drawn without it.
     """
-    rows = Rows.of(timeline, frame, lanes, mapped=history is not None)
-    axis_, reach, marks = Axis.of(timeline, frame), Reach.of(timeline), Marks(timeline, theme, frame)
+    rows = StripRows.of(timeline, frame, lanes, mapped=history is not None)
+    axis_, reach, marks = StripAxis.of(timeline, frame), Reach.of(timeline), Marks(timeline, theme, frame)
     data = marks.amounts()
     if not frame.folded:
         lower = LowerRows(timeline, theme, frame, rows)
@@ -98,8 +94,8 @@ def timeline_ends(
         compared: The other end (dashed).
         mapped: The figure has the map of the whole history.
     """
-    rows = Rows.of(timeline, frame, lanes, mapped=mapped)
-    axis_ = Axis.of(timeline, frame)
+    rows = StripRows.of(timeline, frame, lanes, mapped=mapped)
+    axis_ = StripAxis.of(timeline, frame)
     half = max(timeline.width / 2, 4 * axis_.pixel)
     floor = rows.share(rows.bars - (0 if frame.folded else SIGNS))
     shapes: list[Part] = []
@@ -173,7 +169,7 @@ def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
     return [ground | shared, large | shared, years | shared]
 
 
-def _brush(timeline: Timeline, theme: Theme, rows: Rows, version: int, other: int | None) -> list[Part]:
+def _brush(timeline: Timeline, theme: Theme, rows: StripRows, version: int, other: int | None) -> list[Part]:
     """Return the window on the map: a box and its two handles, always the first three; then the two ends."""
     top = rows.share(MAP)
     left, right = timeline.range
@@ -235,7 +231,7 @@ def _unit_label(timeline: Timeline, theme: Theme) -> Part:
     }  # fmt: skip
 
 
-def _tags(timeline: Timeline, axis_: Axis, theme: Theme, version: int, other: int | None) -> list[Part]:
+def _tags(timeline: Timeline, axis_: StripAxis, theme: Theme, version: int, other: int | None) -> list[Part]:
     """Return the numbers of the two ends above them; of one that is out of the window, at the edge it is behind."""
     text, at, half = _tag(timeline, axis_, version)
     chosen = _tag_style(axis_, at, f"<b>{text}</b>", theme.cursor_solid, theme.cursor_solid, theme.on_cursor)
@@ -250,7 +246,7 @@ def _tags(timeline: Timeline, axis_: Axis, theme: Theme, version: int, other: in
     return [chosen, _tag_style(axis_, place, words, theme.surface, theme.accent, theme.accent)]
 
 
-def _tag(timeline: Timeline, axis_: Axis, end: int) -> tuple[str, float, float]:
+def _tag(timeline: Timeline, axis_: StripAxis, end: int) -> tuple[str, float, float]:
     """Return the words of a tag, its middle and half its width, in pixels."""
     text = f"\u2039 v{end}" if end < timeline.first else f"v{end} \u203a" if end > timeline.last else f"v{end}"
     half = (CHARACTER * len(text) + 12) / 2
@@ -258,7 +254,7 @@ def _tag(timeline: Timeline, axis_: Axis, end: int) -> tuple[str, float, float]:
     return text, float(np.clip(at, half, axis_.plot - half)), half
 
 
-def _tag_style(axis_: Axis, at: float, text: str, *colours: str) -> Part:
+def _tag_style(axis_: StripAxis, at: float, text: str, *colours: str) -> Part:
     ground, border, ink = colours
     return {
         "name": "tag", "xref": "paper", "yref": "paper", "x": at / axis_.plot, "y": 1, "yanchor": "bottom",

@@ -11,7 +11,7 @@ from explorer import formatting as fmt
 if TYPE_CHECKING:
     from explorer.spark.changes.row_diff_preview import RowDiffPreview
 
-__all__ = ["DifferenceCell", "DifferenceRow", "RowDifferences", "row_differences"]
+__all__ = ["RowDifferences", "row_differences"]
 
 _SIGNS = {"insert": ("+", "added"), "delete": ("\u2212", "removed"), "update": ("\u0394", "changed")}
 _COLUMNS = 60

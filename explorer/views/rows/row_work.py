@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from explorer.spark.changes.row_diff_preview import RowDiffPreview
 
 __all__ = [
-    "PAGE_ROWS",
-    "ChangeOrigins",
     "ComparedRows",
     "PagedRows",
     "RangeChanges",

@@ -1,24 +1,31 @@
-"""Columns over time: the river's lines, the table of columns at a version, hazards, one column's history."""
+"""The columns of a table: a list at a version, their history, their lines over all versions, and their statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import format_column
-from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan
+from explorer.core.protocol.statistics.bounds import SKIPPING_TYPES
+from explorer.core.protocol.statistics.collect import indexed_fields
+from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
+from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
+from explorer.core.transaction.intents.property_settings import statistics_column
+from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage
 from explorer.views.listing import Listing, ListingColumn
-from explorer.views.table.column_lines import RiverLine, river_lines
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.overview import fields_of
-from explorer.views.table.since import column_since
+from explorer.views.table.settings import column_since
 
-__all__ = ["ColumnStory", "author", "column_story", "columns_listing", "lines_of"]
+__all__ = [
+    "RIVER_LINES", "Covered", "RiverLine", "RiverSpan", "TakenName", "author", "column_story", "columns_listing",
+    "coverage_of", "distinct_names", "lines_of", "river_lines",
+]  # fmt: skip
 
 _LONGEST_REASON = 80
 _COLUMNS = (
@@ -139,3 +146,178 @@ def _listing(facts: TableFacts, version: int) -> Listing:
 
 def _bounds(row: Mapping[str, Any] | None) -> str | None:
     return None if row is None else f"{fmt.count(row['files'])} / {fmt.count(row['files_total'])}"
+
+
+RIVER_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class RiverSpan:
+    """A stretch of versions (inclusive) over which name, type and nullability stayed the same."""
+
+    from_version: int
+    to_version: int
+    name: str
+    type: str
+
+    @property
+    def length(self) -> int:
+        """How many versions it spans."""
+        return self.to_version - self.from_version + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TakenName:
+    """A name that a column took at a version: the column that had it, and the last version in which it did."""
+
+    name: str
+    version: int
+    holder: int
+    held_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class RiverLine:
+    """One physical column.
+
+    Attributes:
+        reused: The place of the earlier column whose name this one was born with, or None.
+        took: Every name that another column had before, also those that two columns swapped.
+    """
+
+    label: str
+    physical_name: str
+    name: str
+    spans: tuple[RiverSpan, ...]
+    dropped_at: int | None
+    reused: int | None
+    took: tuple[TakenName, ...] = ()
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether something happened to it: another name or type, a drop, a name that was another's."""
+        return len(self.spans) > 1 or self.dropped_at is not None or bool(self.took)
+
+
+def river_lines(lineage: Lineage) -> tuple[RiverLine, ...]:
+    """Return the lines of a lineage, in its order."""
+    versions_by_name: dict[str, list[tuple[int, int]]] = {}
+    for place, column in enumerate(lineage.columns):
+        for span in column.spans:
+            versions_by_name.setdefault(span.name, []).append((span.to_version, place))
+    lines: list[RiverLine] = []
+    for place, column in enumerate(lineage.columns):
+        spans = tuple(RiverSpan(s.from_version, s.to_version, s.name, s.type) for s in column.spans)
+        label = f"field {column.field_id}" if column.field_id is not None else "by name"
+        took = tuple(_taken(spans, place, versions_by_name))
+        reused = next((t.holder for t in took if spans and t.version == spans[0].from_version), None)
+        lines.append(
+            RiverLine(label, column.physical_name, format_column(column.path), spans, column.dropped_at, reused, took)
+        )
+    return tuple(lines)
+
+
+def distinct_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """Return names cut to a width, so that names with the same beginning differ at their ends."""
+    same_label: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        same_label.setdefault(fmt.shorten(name, width), []).append(name)
+    labels: dict[str, str] = {}
+    for text, group in same_label.items():
+        if len(group) == 1:
+            labels[group[0]] = text
+            continue
+        shared = _shared(group)
+        for name in group:
+            start = max(0, min(shared - 4, len(name) - width + 1))
+            labels[name] = f"\u2026{fmt.plain(name[start:])}"[:width]
+    return labels
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return how many characters all of them begin with: as many as the first and the last in order have in common."""
+    low, high = min(names), max(names)
+    return next((at for at, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+
+
+def _taken(
+    spans: Iterable[RiverSpan], place: int, versions_by_name: Mapping[str, list[tuple[int, int]]]
+) -> Iterator[TakenName]:
+    before = ""
+    for span in spans:
+        earlier = [
+            (to, other) for to, other in versions_by_name[span.name] if other != place and to < span.from_version
+        ]
+        if earlier and span.name != before:
+            held_to, holder = max(earlier)
+            yield TakenName(span.name, span.from_version, holder, held_to)
+        before = span.name
+
+
+_NO_SETTING: Final = ("", "", "")
+_NONE: Final = "no file has statistics for it, although no property excludes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A column that can have statistics.
+
+    Attributes:
+        files, files_total: How many live files have them, of how many.
+        tight: How many of these hold exactly for the live rows.
+        why: Why no new file has them; empty where new files do.
+        key, before, after: The property that leaves the column out, and the value that would take it in, in two parts;
+            empty where no property would. The first part, which may name every other column, is the same for all.
+    """
+
+    column: str
+    type: str
+    files: int
+    files_total: int
+    tight: int | None
+    why: str = ""
+    key: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def setting(self) -> tuple[str, str] | None:
+        """The property that leaves the column out, and the value that would take it in; None where none does."""
+        return (self.key, self.before + self.after) if self.key else None
+
+
+def coverage_of(facts: TableFacts, version: int) -> tuple[Covered, ...]:
+    """Return the columns of a version in the order of the schema."""
+    return facts.keep(("covered", version), lambda: _covered(facts, version))
+
+
+def _covered(facts: TableFacts, version: int) -> tuple[Covered, ...]:
+    snapshot = facts.snapshot(version)
+    stored = [field for field in snapshot.schema.fields if field.name not in snapshot.partition_columns]
+    everything = indexed_fields(stored, {NUM_INDEXED_COLS.key: "-1"})
+    places = {physical: place for place, (physical, _) in enumerate(everything, 1)}
+    indexed = {physical for physical, _ in indexed_fields(stored, snapshot.properties)}
+    columns = {column.name: column for column in snapshot.statistics_columns}
+    covered = []
+    for row in facts.coverage(version).to_pylist():
+        column = columns[row["column"]]
+        why, setting = "", _NO_SETTING
+        if column.physical not in indexed and not column.partition and column.name not in snapshot.clustering_columns:
+            why, setting = _left_out(snapshot.properties, column, places.get(column.physical, 0))
+        elif not row["files"] and row["files_total"]:
+            why = _NONE
+        covered.append(
+            Covered(row["column"], row["type"], row["files"], row["files_total"], row["tight"], why, *setting)
+        )
+    return tuple(covered)
+
+
+def _left_out(properties: dict[str, str], column: StatisticsColumn, place: int) -> tuple[str, tuple[str, str, str]]:
+    listed = properties.get(STATS_COLUMNS.key)
+    if listed is not None:
+        setting = STATS_COLUMNS.key, listed, f"{',' if listed else ''}{statistics_column(column.path)}"
+        return f"{STATS_COLUMNS.key} does not list it", setting if column.type.name in SKIPPING_TYPES else _NO_SETTING
+    limit = NUM_INDEXED_COLS.of(properties)
+    default = "" if NUM_INDEXED_COLS.is_set(properties) else ", the default"
+    why = f"{NUM_INDEXED_COLS.key} is {limit}{default}: only the first {limit} columns have statistics"
+    return why, (NUM_INDEXED_COLS.key, "", str(place)) if place else _NO_SETTING

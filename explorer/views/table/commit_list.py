@@ -1,4 +1,4 @@
-"""The commits of a table as a list: found by operation, author, date, reason or predicate; sorted, paged, exported."""
+"""The commits of a table as a list that can be filtered, sorted, paged and exported."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import partition_keys
 
-__all__ = ["CHANGES", "Comparison", "FormChange", "comparison_of", "form_listing"]
+__all__ = ["CHANGES", "Comparison", "comparison_of", "form_listing"]
 
 CHANGES = ("added", "removed", "remasked")
 FORM = "\u25c7"
@@ -177,7 +177,7 @@ def _happened(
 
 
 def _counterparts(files: pa.Table, partition: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """For each file, how many of the other kind the same commit has in the same partition, and the name of one."""
+    """Return the number of counterparts of each file in its commit and partition, and the name of one."""
     rows = pa.table(
         {
             "place": pa.array(range(files.num_rows), pa.int64()),
@@ -203,7 +203,7 @@ def _text(*parts: object) -> pa.ChunkedArray:
 
 
 def _count(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers as text, with a comma before each three digits."""
+    """Return numbers as text, with a comma before each three digits."""
     texts = pc.cast(numbers, pa.string())
     for _ in range(_LONGEST_COUNT // 3):
         texts = pc.replace_substring_regex(texts, r"(\d)(\d{3})(,|$)", r"\1,\2\3")

@@ -338,7 +338,7 @@ class TableFacts:
     def judge(self) -> None:
         """Find out what takes long on a large log, its lanes and findings; other questions are answered meanwhile.
 
-        It does not read the log again: see `prepare_audit`. Of versions at risk it looks for some files, as nothing
+        It does not read the log again: see `prepare_audit`. Of versions at risk it checks some files, as nothing
         records the vacuum of this program, or of another, that took them.
         """
         with self._judging:

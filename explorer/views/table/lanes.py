@@ -1,6 +1,6 @@
 """The lanes of the strip: which versions can be read, which are at risk or gone, and where the feed was recorded.
 
-Retention is judged from the log, and from what is known of missing files: none is looked for for a drawing.
+Retention is judged from the log, and from what is known of missing files: a drawing searches for none.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _from(milliseconds: int) -> str:
 
 
 def _safe(soonest: int) -> str:
-    """Until when versions are safe; an absurd retention leads past the calendar."""
+    """Return until when versions are safe; an absurd retention leads past the calendar."""
     if soonest == FOREVER:
         return ""
     return f"readable at least until {_date(soonest)}" if in_calendar(soonest) else "readable past the year 9999"

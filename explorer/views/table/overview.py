@@ -1,4 +1,5 @@
-"""The overview of a version: one sentence, four key figures with their basis, schema, properties and protocol."""
+"""The overview of a version: one sentence, four key figures with their basis, schema, properties, protocol; for a table
+of one version, the facts that its creation set."""
 
 from __future__ import annotations
 
@@ -9,22 +10,13 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructField, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
+from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
 from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = [
-    "Field",
-    "KeyFigure",
-    "Overview",
-    "TopFields",
-    "Totals",
-    "fields_of",
-    "overview_of",
-    "top_fields",
-    "totals_of",
-]
+__all__ = ["Field", "Overview", "StateTotals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
 
 _MOST_FIELDS: Final = 400
 
@@ -64,7 +56,7 @@ class TopFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class StateTotals:
     """Live files, their bytes, their rows less the masked ones, and the masked ones; None where the log lacks one."""
 
     files: int
@@ -138,16 +130,18 @@ def _field(path: tuple[str, ...], field: StructField, partitions: frozenset[str]
     )
 
 
-def totals_of(commits: Commits, snapshot: Snapshot) -> Totals:
+def totals_of(commits: Commits, snapshot: Snapshot) -> StateTotals:
     """Return the totals after a version's commit; if that commit is not in the log, those of its snapshot."""
     commit = commits.record(snapshot.version)
     if commit is not None and commit.num_files is not None and commit.num_deleted_rows is not None:
-        return Totals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
+        return StateTotals(commit.num_files, commit.num_bytes, commit.num_rows, commit.num_deleted_rows)
     records, masked = snapshot.num_records, snapshot.num_deleted_records
-    return Totals(snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked)
+    return StateTotals(
+        snapshot.num_files, snapshot.size_in_bytes, None if records is None else records - masked, masked
+    )
 
 
-def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
+def _verdict(facts: TableFacts, version: int, totals: StateTotals) -> str:
     if not totals.files:
         created = "created, no data yet" if version == 0 else "no live files"
         return f"{facts.name} at v{version}: {created}."
@@ -163,7 +157,7 @@ def _verdict(facts: TableFacts, version: int, totals: Totals) -> str:
     return " ".join((f"{rows}{hidden} in {files}. v{version} is {newest}.", *unread))
 
 
-def _figures(snapshot: Snapshot, totals: Totals) -> tuple[KeyFigure, ...]:
+def _figures(snapshot: Snapshot, totals: StateTotals) -> tuple[KeyFigure, ...]:
     files = totals.files
     mean = None if not files or totals.size is None else totals.size // files
     return (
@@ -183,4 +177,44 @@ def _figures(snapshot: Snapshot, totals: Totals) -> tuple[KeyFigure, ...]:
         ),
         KeyFigure(fmt.size(totals.size), "size", "exact, of the live files"),
         KeyFigure(f"v{snapshot.version}", "version", fmt.day(snapshot.timestamp)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningFact:
+    """One fact: its name, its value, and a line of detail."""
+
+    name: str
+    value: str
+    detail: str
+
+
+def opening_facts(snapshot: Snapshot) -> tuple[OpeningFact, ...]:
+    """Return what a table is made of at its only version."""
+    protocol, fields = snapshot.protocol, snapshot.schema.fields
+    required = sum(not field.nullable for field in fields)
+    features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    clustering = snapshot.clustering_columns
+    retention = {name: (entry.text(snapshot.properties) or "").removeprefix("interval ")
+            for name, entry in (("files", FILE_RETENTION), ("log", LOG_RETENTION))}  # fmt: skip
+    rows = snapshot.num_records
+    live = None if rows is None else rows - snapshot.num_deleted_records
+    return (
+        OpeningFact("columns", fmt.count(len(fields)), f"{required} not null" if required else "all nullable"),
+        OpeningFact(
+            "protocol",
+            f"{protocol.min_reader_version} \u00b7 {protocol.min_writer_version}",
+            ", ".join(features) or "no table features",
+        ),
+        OpeningFact(
+            "partitioned by",
+            ", ".join(snapshot.partition_columns) or "nothing",
+            f"clustered by {', '.join(clustering)}" if clustering else "no clustering",
+        ),
+        OpeningFact("retention", retention["files"], f"files {retention['files']}, log {retention['log']}"),
+        OpeningFact(
+            "rows",
+            fmt.count(live) if live else "none yet" if live == 0 else "unknown",
+            fmt.plural(snapshot.num_files, "file"),
+        ),
     )

@@ -16,7 +16,7 @@ from explorer.auditing.words import duration, spans
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Mark", "RetentionCurve", "retention_curve"]
+__all__ = ["RetentionCurve", "retention_curve"]
 
 _DAY: Final = 86_400_000
 _WIDTH, _HEIGHT, _FLOOR = 300, 76, 82
@@ -25,7 +25,7 @@ _MOST_DAYS: Final = 3_650
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RetentionMark:
     """A retention on the curve.
 
     Attributes:
@@ -56,15 +56,15 @@ class RetentionCurve:
         points: Of a line in `_WIDTH` by 92 pixels.
         top: The most versions that can be kept.
         days: The longest retention that the axis shows.
-        own, chosen: The table's own retention, and the one that is looked at.
+        own, chosen: The table's own retention, and the chosen one.
         has_feed: Whether a change feed was recorded.
     """
 
     points: str
     top: int
     days: int
-    own: Mark
-    chosen: Mark
+    own: RetentionMark
+    chosen: RetentionMark
     has_feed: bool
 
 
@@ -73,7 +73,7 @@ def retention_curve(facts: TableFacts, days: int | None = None) -> RetentionCurv
 
     Args:
         facts: The table.
-        days: The retention to look at; None for the table's own.
+        days: The chosen retention; None for the table's own.
 
     Raises:
         TableError: The history, or the value of a property of retention, cannot be read.
@@ -99,7 +99,7 @@ def _points(horizon: Horizon, days: int) -> str:
     places = np.append(horizon.retentions[inside] / (days * _DAY), 1.0) * _WIDTH
     top = max(int(horizon.num_versions[-1]), 1)
     heights = _FLOOR - _HEIGHT * horizon.num_versions[inside] / top
-    # Of the steps in one unit of the drawing the last: the others cannot be told from it.
+    # Of the steps in one unit of the drawing the last: the others look the same.
     last = np.union1d(0, np.flatnonzero(np.append(np.diff(np.round(places[:-1])) > 0, True)))
     places, heights = np.append(places[last], places[-1]), heights[last]
     steps = [f"{places[0]:.1f},{heights[0]:.1f}"]
@@ -108,10 +108,10 @@ def _points(horizon: Horizon, days: int) -> str:
     return " ".join(steps)
 
 
-def _mark(effect: WhatIf, days: int) -> Mark:
+def _mark(effect: WhatIf, days: int) -> RetentionMark:
     unknown = f" and {fmt.plural(effect.sizes_unknown, 'file')} of unknown size" if effect.sizes_unknown else ""
     freed = f"{fmt.size(effect.bytes)} in {fmt.plural(effect.files - effect.sizes_unknown, 'file')}{unknown}"
-    return Mark(
+    return RetentionMark(
         days=effect.retention // _DAY,
         words=duration(effect.retention),
         place=min(effect.retention / (days * _DAY), 1.0) * _WIDTH,

@@ -20,21 +20,17 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
-from explorer.views.table.mark_words import bin_labels, commit_detail, version_labels, version_names
-from explorer.views.table.version_axis import AxisKind, Bins, VersionAxis
+from explorer.views.table.version_axis import (
+    AxisKind,
+    Bins,
+    VersionAxis,
+    bin_labels,
+    commit_detail,
+    version_labels,
+    version_names,
+)
 
-__all__ = [
-    "ALONE",
-    "COLOURINGS",
-    "MARKS",
-    "Alone",
-    "Colouring",
-    "Heights",
-    "Scale",
-    "Signs",
-    "Timeline",
-    "timeline_of",
-]
+__all__ = ["ALONE", "COLOURINGS", "MARKS", "Colouring", "Heights", "Scale", "Signs", "Timeline", "timeline_of"]
 
 MARKS = 480
 """Marks at most, unless the drawing has room for fewer."""
@@ -129,7 +125,7 @@ class Scale:
         return {"linear": "", "root": ", \u221a scale", "log": ", log scale"}[self.kind]
 
     def heights(self, amounts: Float64s) -> Float64s:
-        """Heights of amounts that are not negative."""
+        """Return heights of amounts that are not negative."""
         match self.kind:
             case "linear":
                 return amounts
@@ -362,7 +358,7 @@ def _summed(values: Float64s | Mask, bins: Int64s, count: int) -> Float64s:
 
 
 def _heights(values: Float64s, bins: Int64s, count: int) -> Heights:
-    """Median and largest of the positive values of each bin; 0 where there is none."""
+    """Return median and largest of the positive values of each bin; 0 without one."""
     median, largest = np.zeros(count), np.zeros(count)
     values = _known(values)
     some = values > 0

@@ -1,4 +1,4 @@
-"""The page of all tables: those that need somebody first, what came since the last visit, the list, and what was done.
+"""The page of all tables: those that need attention first, what came since the last visit, the list, and what was done.
 
 In: the served tables, read one after another while the page is on the screen.
 Out: regions of HTML, as the pages of a table give them.

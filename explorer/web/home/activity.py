@@ -16,7 +16,7 @@ from explorer.spreadsheet import escaped_words
 from explorer.views.listing import csv_of
 from explorer.web.served_tables import Deed, TableSummary
 
-__all__ = ["Activity", "ActivityLine", "activity"]
+__all__ = ["Activity", "activity"]
 
 _PAGE = 200
 
@@ -57,18 +57,18 @@ class Activity:
 
 
 def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
-    """Return the part of the record that an address asks for: its filter looks at table, person, operation, reason."""
+    """Return the part of the record that an address asks for: its filter covers table, person, operation, reason."""
     deeds = [(row, deed) for row in summaries for deed in row.deeds.made]
-    deeds.sort(key=lambda found: (-found[1].time, found[0].ref.name, -found[1].version))
+    deeds.sort(key=lambda matches: (-matches[1].time, matches[0].ref.name, -matches[1].version))
     wanted = address.find.casefold()
-    found = [(row, deed) for row, deed in deeds if wanted in _searched(row, deed)]
-    pages = max(1, -(-len(found) // _PAGE))
+    matches = [(row, deed) for row, deed in deeds if wanted in _searched(row, deed)]
+    pages = max(1, -(-len(matches) // _PAGE))
     page = min(address.page_number, pages)
-    lines = tuple(_line(row, deed) for row, deed in found[(page - 1) * _PAGE : page * _PAGE])
+    lines = tuple(_line(row, deed) for row, deed in matches[(page - 1) * _PAGE : page * _PAGE])
     csv, escaped = _csv(lines)
     return Activity(
         lines=lines,
-        matched=len(found),
+        matched=len(matches),
         total=len(deeds),
         page=page,
         pages=pages,

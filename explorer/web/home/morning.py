@@ -1,6 +1,6 @@
-"""What a person who opens the list of tables should look at: the tables that need them, and who wrote since last time.
+"""The head of the list of tables: the tables that need attention, and the authors since the last visit.
 
-Invariants: only tables that were read are counted; a table that cannot be read needs somebody; without a time of the
+Invariants: only tables that were read are counted; a table that cannot be read needs attention; without a time of the
 last visit nothing is called new.
 """
 
@@ -17,7 +17,7 @@ from explorer.page.address import Address
 from explorer.page.findings import FindingView, finding_view
 from explorer.web.served_tables import TableSummary
 
-__all__ = ["Morning", "Need", "Writer", "morning", "new_commits"]
+__all__ = ["Morning", "Writer", "morning", "new_commits"]
 
 _MOST_NEEDS = 5
 _MOST_WRITERS = 5
@@ -27,7 +27,7 @@ _NEEDING = ("broken", "wrong", "unread", "watch")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A table that needs somebody: why it cannot be read, or its worst finding, and how many more it has."""
+    """A table that needs attention: why it cannot be read, or its worst finding, and how many more it has."""
 
     row: TableSummary
     finding: FindingView | None
@@ -36,7 +36,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Somebody who committed: how often, and that as a share of the most frequent."""
+    """An author of commits: how often, and that as a share of the most frequent."""
 
     name: str
     commits: int
@@ -45,12 +45,12 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Morning:
-    """What there is to look at.
+    """The head of the list of tables.
 
     Attributes:
-        needs: The tables that need somebody, the worst first, as many as are shown.
+        needs: The tables that need attention, the worst first, as many as are shown.
         needing: How many there are.
-        since: When the person looked last; None if not known.
+        since: The last visit; None if not known.
         commits, changed: How many commits came since, on how many tables.
         read: How many tables were read.
         writers: Who made them, the most frequent first.
@@ -68,13 +68,13 @@ class Morning:
 
 
 def morning(summaries: Sequence[TableSummary], since: datetime | None) -> Morning:
-    """Return what a person should look at.
+    """Return the head of the list of tables.
 
     Args:
         summaries: The tables, as far as they are known.
-        since: When they looked last, with a zone; None if not known.
+        since: The last visit, with a zone; None if not known.
     """
-    needing = sorted((row for row in summaries if row.standing in _NEEDING), key=_urgency)
+    needing = sorted((row for row in summaries if row.status in _NEEDING), key=_urgency)
     new = {row.ref.name: new_commits(row, since) or 0 for row in summaries}
     changed = [row for row in summaries if new[row.ref.name]]
     counted = Counter(name for row in changed for name in row.recent.authors[-new[row.ref.name] :])
@@ -100,7 +100,7 @@ def new_commits(row: TableSummary, since: datetime | None) -> int | None:
 def _urgency(row: TableSummary) -> tuple[int, int, str]:
     worst = row.findings[0] if row.findings else None
     deadline = _NEVER if worst is None or worst.deadline is None else worst.deadline
-    return _NEEDING.index(row.standing), deadline, row.ref.name.casefold()
+    return _NEEDING.index(row.status), deadline, row.ref.name.casefold()
 
 
 def _need(row: TableSummary) -> Need:

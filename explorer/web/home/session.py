@@ -10,15 +10,13 @@ from typing import ClassVar, Final
 
 from explorer.page.address import Address, address_of
 from explorer.page.host import Host
-from explorer.page.opening.steps import Steps, Wait
+from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, problem_page
-from explorer.page.session import PATIENCE, Asked, Session
+from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
-from explorer.page.tasks import DRAWING
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
-from explorer.web.home.reading import HomeReading
-from explorer.web.home.tables import home_morning, home_page, home_rows, progress_line, standings
+from explorer.web.home.tables import HomeReading, home_morning, home_page, home_rows, progress_line, statuses
 from explorer.web.served_tables import Catalog, TableSummary
 
 __all__ = ["HomeSession"]
@@ -33,7 +31,7 @@ class HomeSession(Session):
         catalog: The served tables.
         host: Shows the page.
         query, theme, screen, later: As for `Session`.
-        since: When the person looked at the list of tables last; None if not known.
+        since: The last visit to the list of tables; None if not known.
     """
 
     kind: ClassVar[str] = "home"
@@ -78,11 +76,11 @@ class HomeSession(Session):
             return future.result(), self._all_read
         return self._home(address_of(self.query), patience=0), False
 
-    def render(self, asked: Asked) -> Rendered:
+    def render(self, request: PageRequest) -> Rendered:
         """Make the list of an address."""
-        return self._home(address_of(asked.query), patience=PATIENCE / 2)
+        return self._home(address_of(request.query), patience=PATIENCE / 2)
 
-    def threads(self, _asked: Asked) -> Executor:
+    def threads(self, _request: PageRequest) -> Executor:
         """Return the threads that draw."""
         return DRAWING
 
@@ -93,7 +91,7 @@ class HomeSession(Session):
             self._show_read(known)
 
     def _home(self, address: Address, *, patience: float) -> Rendered:
-        """The names at once, and what is known of the tables. Of many tables none is read before the names are sent."""
+        """Return the list: names at once, and the known tables. Of many tables none is read before that."""
         try:
             refs = self._listed = self._catalog.refs()
             if self.is_open or len(refs) <= _FEW_TABLES:
@@ -125,7 +123,7 @@ class HomeSession(Session):
         rows = home_rows(summaries, self.shown.rows, self._since)
         around = {
             "home-progress": progress_line(progress),
-            "home-standings": standings(address, known),
+            "home-status": statuses(address, known),
             "home-morning": home_morning(address, known, self._since),
         }
         # What these are parts of is sent again when the reading ends, though it then reads as it did at first.

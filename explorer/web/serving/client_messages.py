@@ -102,7 +102,7 @@ def _model(reference: object, document: Document) -> object:
 
 
 def _entries(values: object) -> dict[str, Any]:
-    """The entries of a map as Bokeh writes it, which has no key twice and only strings as keys."""
+    """Return the entries of a map as Bokeh writes it: no key twice, and only strings as keys."""
     if not isinstance(values, dict) or values.get("type") != "map" or not set(values) <= {"type", "entries"}:
         raise RefusedMessage("values that are not a map")
     pairs = values.get("entries", [])

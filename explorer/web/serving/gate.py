@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from tornado.httputil import HTTPServerRequest
 
-from explorer.web.serving.public_urls import PublicUrl, default_port
-from explorer.web.serving.trusted_proxies import TrustedProxies
+from explorer.web.serving.public_urls import PublicUrl, TrustedProxies, default_port
 
-__all__ = ["LOOPBACK", "Gate", "Refusal", "is_handshake"]
+__all__ = ["LOOPBACK", "Gate", "Refusal"]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104  # compared with, not listened on
@@ -177,8 +176,8 @@ def _bracketed(name: str) -> str:
 
 def _parsed(text: str) -> tuple[str, int | None] | None:
     """Return the name, in lower case, and the port of a host; None if the text is not a host."""
-    found = _HOST.fullmatch(text)
-    return None if found is None else (found[1].lower(), int(found[2]) if found[2] else None)
+    match = _HOST.fullmatch(text)
+    return None if match is None else (match[1].lower(), int(match[2]) if match[2] else None)
 
 
 def _is_at(host: tuple[str, int | None], url: PublicUrl) -> bool:

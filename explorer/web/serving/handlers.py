@@ -1,16 +1,19 @@
-"""The base of all handlers of the server: errors are pages in words, without a stack trace."""
+"""The base of all handlers of the server, whose errors are pages in words; static files, and unknown addresses."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-from tornado.web import RequestHandler
+from bokeh.settings import settings
+from panel.io.resources import DIST_DIR
+from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
-from explorer.web.html.plain_page import plain_page
+from explorer.page.resources import FOLDER, plotly_script
+from explorer.web.html import STATIC, plain_page
 from explorer.web.serving.gate import Gate, Refusal
 
-__all__ = ["PageHandler", "Refused"]
+__all__ = ["PageHandler", "Refused", "UnknownAddress", "static_routes"]
 
 _BROWSER_LASTS: Final = 90 * 24 * 3600
 """Seconds."""
@@ -92,3 +95,39 @@ class Refused(PageHandler):
     def prepare(self) -> None:
         """Answer every method."""
         self.answer_refusal(self._refusal)
+
+
+class UnknownAddress(PageHandler):
+    """Answers every request with 404 and a link to the list of tables."""
+
+    def prepare(self) -> None:
+        """Answer every method."""
+        self.set_status(404)
+        self.answer_page("unknown-address", path=self.request.path)
+
+
+class StaticFile(StaticFileHandler, PageHandler):
+    """A file that can only be read; a refused request is answered with a page in words."""
+
+    SUPPORTED_METHODS = ("GET", "HEAD")
+
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
+        """Answer 404 for a name with a zero byte, which the file system refuses."""
+        if "\0" in absolute_path:
+            raise HTTPError(404)
+        return super().validate_absolute_path(root, absolute_path)
+
+
+def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]:
+    """Return the addresses of files, with their handlers and folders."""
+    edition = r"/page/[0-9a-f]{12}/"
+    return [
+        (r"/static/extensions/panel/(.*\.(?:js|css|woff2?|svg|png))", StaticFile, {"path": str(DIST_DIR)}),
+        (r"/static/(js/bokeh[a-z-]*\.min\.js)", StaticFile, {"path": str(settings.bokehjs_path())}),
+        (r"/static/(plotly\.min\.js)", StaticFile, {"path": str(plotly_script().parent)}),
+        (r"/static/(styled\.js)", StaticFile, {"path": str(FOLDER / "script")}),
+        (r"/static/([a-z]+\.js)", StaticFile, {"path": str(STATIC)}),
+        (edition + r"(script/[a-z]+\.js)", StaticFile, {"path": str(FOLDER)}),
+        (edition + r"(style/app\.css)", StaticFile, {"path": str(FOLDER)}),
+        (edition + r"(style/fonts/[a-z-]+\.woff2)", StaticFile, {"path": str(FOLDER)}),
+    ]

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from explorer.formatting import plain
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import LoginAccess
-from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
+from explorer.web.serving.people.failed_logins import FailedLogins, LoginAttempt
 
 __all__ = ["Login", "Logout"]
 
@@ -87,9 +87,9 @@ class Login(PageHandler):
         query = quote(self.get_argument("next", "").partition("?")[2], safe="/?&=%+,:;@!$'()*~")
         return f"{self.home}?{query}" if query else self.home
 
-    def _attempt(self, name: str) -> Attempt:
+    def _attempt(self, name: str) -> LoginAttempt:
         browser = self._access.browsers.browser_of(self.get_cookie(self._access.browser_cookie) or "", name)
-        return Attempt(name, browser or self._address(), known=browser is not None)
+        return LoginAttempt(name, browser or self._address(), known=browser is not None)
 
     def _address(self) -> str:
         return self.application.gate.proxies.client(self.request)

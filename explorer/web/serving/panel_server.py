@@ -30,9 +30,6 @@ def take_over(app: Any) -> None:
     """Let our application answer each request that Panel's server receives from now on.
 
     Panel passes its server to no application, so that the method that all its servers share is replaced.
-
-    Args:
-        app: Makes the page of a request.
     """
 
     def find_handler(self: BokehTornado, request: HTTPServerRequest, **values: Any) -> Any:

@@ -16,13 +16,10 @@ from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
 from explorer.web.serving.application import ExplorerApplication
 from explorer.web.serving.gate import LOOPBACK, Gate
-from explorer.web.serving.listener import bind, listen
-from explorer.web.serving.people.access import Access, LoginAccess, OpenAccess, Rights, TokenAccess
-from explorer.web.serving.people.access_token import AccessToken
+from explorer.web.serving.listener import bind, check_port, listen
+from explorer.web.serving.people.access import Access, AccessToken, LoginAccess, OpenAccess, Rights, TokenAccess
 from explorer.web.serving.people.password_file import PasswordFile
-from explorer.web.serving.ports import check_port
-from explorer.web.serving.public_urls import read_public_url
-from explorer.web.serving.trusted_proxies import THIS_MACHINE, read_trusted_proxies
+from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
 
 __all__ = ["serve"]
 
@@ -107,11 +104,7 @@ def serve(
 
 
 def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> None:
-    """Check that not everyone who reaches this machine can commit or sign.
-
-    Raises:
-        RequestError: If they could.
-    """
+    """Raise `RequestError` if everyone who reaches this machine could commit or sign."""
     if login or address in LOOPBACK:
         return
     remedy = "Require a name and a password (--basic-auth FILE), or listen only on this machine (127.0.0.1)."

@@ -199,7 +199,7 @@ def test_a_file_that_fails_while_it_is_read_hides_no_other(tmp_path: Path) -> No
     assert [place.path for place in proof.places] == ["0.parquet", "1.parquet", "3.parquet"]
     (open_,) = proof.not_answered
     assert open_.path == "2.parquet"
-    assert set(proof.basis.found.read.column("key").to_pylist()) == {place.path for place in proof.places}
+    assert set(proof.basis.results.read.column("key").to_pylist()) == {place.path for place in proof.places}
 
 
 def test_a_table_in_an_object_store_is_searched_as_one_on_disk(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ import pytest
 
 import explorer
 from explorer.auditing.erasure.constants import constants_of
-from explorer.auditing.erasure.logged_columns import logged_columns
 from explorer.auditing.erasure.logged_values import LoggedPlace
 from explorer.auditing.erasure.traces import LogTraces, log_traces
-from explorer.auditing.erasure.value_conditions import ValueCondition, value_condition
+from explorer.auditing.erasure.value_conditions import ValueCondition, logged_columns, value_condition
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.times import aware_moment, milliseconds
 from tests.support.at_least_one import at_least_one

@@ -15,7 +15,7 @@ import pytest
 import explorer
 from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.storage import open_store
-from explorer.views.act.commit_command import commit_command
+from explorer.views.act.plan_view import commit_command
 from tests.cli.conftest import Call
 from tests.support.logs.small_logs import SCHEMA, add, write
 from tests.support.shared_tables import REPOSITORY

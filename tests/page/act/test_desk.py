@@ -7,7 +7,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Draft
@@ -239,9 +239,9 @@ def test_a_look_that_was_cancelled_before_it_began_ends_as_cancelled(root: Path)
     with pytest.raises(RequestError, match="being checked"):
         desk.approve("orders", "why", planned(desk, RULE))
     desk.stop_reading()
-    assert draft(desk).look.outcome == "cancelled"
+    assert draft(desk).progress.outcome == "cancelled"
     desk.run_row_check()
-    assert draft(desk).look.outcome == "cancelled"
+    assert draft(desk).progress.outcome == "cancelled"
 
 
 VACUUM = "&act=vacuum"

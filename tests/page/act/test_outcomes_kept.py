@@ -12,9 +12,9 @@ import explorer.spark.engine.session as engine_session
 import explorer.spark.engine.watch as engine_watch
 from explorer.core.errors import StorageError
 from explorer.core.transaction.commit_plan import CommitResult
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
-from explorer.views.act.desk import events as happened
+from explorer.views.act.desk import state as happened
 from explorer.views.act.desk.state import Committing, Ended, Idle, Ready, after
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import problem_of

@@ -10,13 +10,12 @@ import pytest
 
 import explorer
 from explorer.core.protocol.actions import Protocol
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import ask_desk, redrawn_parts
+from explorer.page.act.form import ActDesk, ask_desk, redrawn_parts
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
 from explorer.page.tab_spec import Document
 from explorer.page.tabs import export_named
-from explorer.views.act.intents.registry import offered_kinds
+from explorer.views.act.intent_form import offered_kinds
 from explorer.web.served_tables import Catalog
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.pages.idle_windows import idle_work, work_at

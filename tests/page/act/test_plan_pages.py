@@ -12,13 +12,11 @@ import pytest
 
 import explorer
 from explorer.core.transaction.commit_plan import CommitPlan
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import redrawn_parts
+from explorer.page.act.form import ActDesk, redrawn_parts
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import Attempt, Draft, Question
-from explorer.views.act.logged_receipt import logged_receipt
-from explorer.views.act.receipt import receipt
+from explorer.views.act.receipt import logged_receipt, receipt
 from explorer.views.table.facts import TableFacts
 from explorer.web.served_tables import Catalog
 from tests.support.logs import hostile_tables, small_logs

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.state import Ended, Ready

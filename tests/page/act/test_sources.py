@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import NotAllowed
-from explorer.page.act.desk import ActDesk
-from explorer.page.act.form import redrawn_parts
+from explorer.page.act.form import ActDesk, redrawn_parts
 from explorer.page.address import Address
 from explorer.web.served_tables import Catalog
 from tests.support.logs import hostile_tables, small_logs

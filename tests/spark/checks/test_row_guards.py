@@ -12,7 +12,7 @@ import pytest
 import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.transaction.proposal import GuardResult
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.draft import RowCheckProgress
@@ -107,7 +107,7 @@ def test_rows_are_looked_at_again_when_others_came_first(orders: explorer.Table)
 
 
 def check_again(desk: ActDesk) -> RowCheckProgress | None:
-    return desk.state.look if isinstance(desk.state, Committing) else None
+    return desk.state.progress if isinstance(desk.state, Committing) else None
 
 
 def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDesk], None]) -> ActDesk:
@@ -158,7 +158,7 @@ def test_a_commit_that_looks_again_is_cancelled_and_says_that_nothing_was_commit
     assert (type(desk.state), explorer.open_table(orders.location).latest_version()) == (Ready, 1)
     lead = table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]
     assert "Cancelled: nothing was committed." in lead
-    assert "Plan again on v1" in lead
+    assert "Update plan to v1" in lead
     desk.cancel_commit()
     desk.forget()
     assert "nothing was committed" not in table_page(catalog, wanted, "light", work_at(desk)).regions["lead"]

@@ -15,6 +15,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import Cancelled
+from explorer.fleet.spark_tasks import survey
 from explorer.job import Job
 from explorer.spark.changes.change_preview import change_preview
 from explorer.spark.changes.row_diff_preview import row_diff_preview
@@ -24,7 +25,6 @@ from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import Engine
 from explorer.spark.rows.key_history import key_history
 from explorer.spark.rows.preview import preview
-from explorer.survey import survey
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.page.act.desk import ActDesk
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.views.act.desk.state import Ended, Idle, Planning, Ready, Unplannable

@@ -1,12 +1,12 @@
 """What a window has under way, for pages without a window."""
 
-from explorer.page.act.desk import ActDesk
-from explorer.page.identity import Identity
+from explorer.page.act.form import ActDesk
+from explorer.page.host import Identity
 from explorer.page.tabs import begin_work
 from explorer.page.tabs.changes import FeedWork
 from explorer.page.tabs.data import RowsWork
-from explorer.page.tabs.diff_rows import DifferencesWork
-from explorer.page.window_work import NewWindow, WindowWork
+from explorer.page.tabs.diff import DifferencesWork
+from explorer.page.window import NewWindow, WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.web.served_tables import Catalog
 

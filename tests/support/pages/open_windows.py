@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from explorer.page.address import address_of
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 from explorer.page.table_session import TableSession
-from explorer.page.tables.tables import Tables
+from explorer.page.tables import Tables
 from explorer.web.home.session import HomeSession
 from tests.support.pages.page_host import PageHost
 

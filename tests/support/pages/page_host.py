@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from explorer.page.identity import Identity
+from explorer.page.host import Identity
 
 __all__ = ["PageHost"]
 

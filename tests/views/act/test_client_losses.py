@@ -8,8 +8,7 @@ import pytest
 import explorer
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.transaction.commit_plan import Consequences
-from explorer.views.act.client_losses import client_losses, loss_groups, loss_summary, lost_clients, my_summary
-from explorer.views.act.plan_view import plan_view
+from explorer.views.act.plan_view import client_losses, loss_groups, loss_summary, lost_clients, my_summary, plan_view
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import PROTOCOL, commit_info, metadata, write_log
 from tests.support.logs.small_plans import plan_with

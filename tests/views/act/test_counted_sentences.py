@@ -22,10 +22,9 @@ from explorer.core.transaction.proposals.rows.overwrite_rows import ReplacedRows
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
-from explorer.views.act.commit_facts import commit_facts
 from explorer.views.act.guard_views import guard_counts, guard_views, verdict
-from explorer.views.act.maintenance_plan import doing, done_facts, done_title, file_lines
-from explorer.views.act.written_lines import written_lines
+from explorer.views.act.receipt import commit_facts
+from explorer.views.act.written_lines import doing, done_facts, done_title, file_lines, written_lines
 from explorer.views.table.commits import commit_sentence
 from tests.support.at_least_one import at_least_one
 from tests.support.counted_words import disagreeing

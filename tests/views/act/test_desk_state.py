@@ -8,7 +8,6 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
-from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt
@@ -16,7 +15,7 @@ from explorer.views.problems import problem_of
 from tests.support.logs import hostile_tables
 
 STATES = get_args(at.State)
-EVENTS = get_args(happened.Event)
+EVENTS = get_args(at.Event)
 
 
 @pytest.fixture
@@ -52,23 +51,23 @@ def examples(draft: Draft) -> tuple[dict[type, Any], dict[type, Any]]:
         at.CheckingRows(draft, 1), at.Committing(draft, "why", 1), at.Ended(draft, "why", receipt, {}),
     ]  # fmt: skip
     events = [
-        happened.Asked(draft.question, 2),
-        happened.PlanMoved(1, job, RowCheckProgress("running")),
-        happened.PlanMade(1, draft),
-        happened.PlanRefused(1, RequestError("no")),
-        happened.Forgotten(),
-        happened.Shown(),
-        happened.Accepted("g"),
-        happened.CheckStarted(1),
-        happened.CheckProgressed(1, job, RowCheckProgress("running")),
-        happened.CheckEnded(1, RowCheckProgress("done"), plan),
-        happened.ApprovalRefused(1, "no"),
-        happened.Approved(1, "why"),
-        happened.CommitBegun(1),
-        happened.CommitMoved(1, job, None),
-        happened.CommitEnded(1, plan, receipt, {}),
-        happened.CommitBrokeOff(1, problem, in_doubt=True),
-        happened.TriedAgain(2),
+        at.ChangeRequested(draft.question, 2),
+        at.PlanMoved(1, job, RowCheckProgress("running")),
+        at.PlanMade(1, draft),
+        at.PlanRefused(1, RequestError("no")),
+        at.Forgotten(),
+        at.Shown(),
+        at.Accepted("g"),
+        at.CheckStarted(1),
+        at.CheckProgressed(1, job, RowCheckProgress("running")),
+        at.CheckEnded(1, RowCheckProgress("done"), plan),
+        at.ApprovalRefused(1, "no"),
+        at.Approved(1, "why"),
+        at.CommitBegun(1),
+        at.CommitMoved(1, job, None),
+        at.CommitEnded(1, plan, receipt, {}),
+        at.CommitBrokeOff(1, problem, in_doubt=True),
+        at.TriedAgain(2),
     ]
     return {type(state): state for state in states}, {type(event): event for event in events}
 
@@ -89,10 +88,10 @@ def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
     planning, looking = at.Planning(draft.question, 2), at.CheckingRows(draft, 2)
     job: Any = object()
     for state, event in (
-        (planning, happened.PlanMoved(1, job, RowCheckProgress("running"))),
-        (planning, happened.PlanMade(1, draft)),
-        (planning, happened.PlanRefused(1, RequestError("no"))),
-        (looking, happened.CheckEnded(1, RowCheckProgress("cancelled"))),
+        (planning, at.PlanMoved(1, job, RowCheckProgress("running"))),
+        (planning, at.PlanMade(1, draft)),
+        (planning, at.PlanRefused(1, RequestError("no"))),
+        (looking, at.CheckEnded(1, RowCheckProgress("cancelled"))),
     ):
         assert at.after(state, event) is state
 
@@ -100,21 +99,21 @@ def test_work_that_ends_late_changes_nothing(draft: Draft) -> None:
 def test_only_an_outcome_that_is_not_known_is_tried_again(draft: Draft) -> None:
     receipt = Receipt("committed", "", "", "ok", 1, None, None, (), ())
     ended = at.Ended(draft, "why", receipt, {})
-    assert at.after(ended, happened.TriedAgain(1)) is ended
+    assert at.after(ended, at.TriedAgain(1)) is ended
 
 
 def test_a_guard_that_is_accepted_during_a_look_stays_accepted_when_the_look_is_cancelled(draft: Draft) -> None:
-    looking = at.after(at.after(at.Ready(draft), happened.CheckStarted(1)), happened.Accepted("existing-rows"))
-    ready = at.after(looking, happened.CheckEnded(1, RowCheckProgress("cancelled")))
+    looking = at.after(at.after(at.Ready(draft), at.CheckStarted(1)), at.Accepted("existing-rows"))
+    ready = at.after(looking, at.CheckEnded(1, RowCheckProgress("cancelled")))
     assert isinstance(ready, at.Ready)
     assert ready.draft.plan.accepted == ("existing-rows",)
 
 
 def test_what_was_refused_is_gone_with_the_next_approval(draft: Draft) -> None:
-    broken = happened.CommitBrokeOff(1, problem_of(ValueError("x")), in_doubt=True)
+    broken = at.CommitBrokeOff(1, problem_of(ValueError("x")), in_doubt=True)
     refused = at.after(at.Committing(draft, "why", 1), broken)
     assert isinstance(refused, at.Ready)
     assert refused.draft.in_doubt
-    committing = at.after(refused, happened.Approved(2, "why"))
+    committing = at.after(refused, at.Approved(2, "why"))
     assert isinstance(committing, at.Committing)
     assert (committing.draft.refusal, committing.draft.in_doubt) == (None, False)

@@ -4,8 +4,7 @@ import pytest
 
 from explorer.core.transaction.intents import records
 from explorer.core.transaction.intents.documents import intent_kind, intent_kinds, parse_intent
-from explorer.views.act.intent_form import answers_of, intent_of
-from explorer.views.act.intents.registry import entry_of, headline, offered_kinds
+from explorer.views.act.intent_form import answers_of, entry_of, headline, intent_of, offered_kinds
 
 
 def test_every_form_makes_an_intent_with_a_headline() -> None:

@@ -8,8 +8,7 @@ import pytest
 import explorer
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.proposal import GuardResult
-from explorer.views.act.guard_steps import GuardStep
-from explorer.views.act.guard_views import guard_views
+from explorer.views.act.guard_views import GuardStep, guard_views
 from explorer.views.act.intent_form import intent_form, intent_of, missing_answers
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.logs.small_plans import plan_with

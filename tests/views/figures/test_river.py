@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from explorer.views.figures.river import river_figure
 from explorer.views.figures.theme import LIGHT
-from explorer.views.table.column_lines import distinct_names, river_lines
+from explorer.views.table.columns import distinct_names, river_lines
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.core.versions.commits.commits import Commits
 from explorer.views.figures.plotly import plain_json
-from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Axis, Frame, Rows, most_marks
+from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Frame, StripAxis, StripRows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
 from explorer.views.table.lanes import Lane, Span
@@ -128,7 +128,7 @@ def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
     rows = rows_of(8, 1_000)
     rows[500] = 90_000
     timeline, frame = timeline_of(history(rows), marks=most_marks(1_200)), Frame()
-    axis = Axis.of(timeline, frame)
+    axis = StripAxis.of(timeline, frame)
     for compared in range(400, 640, 5):
         ends = timeline_ends(timeline, LIGHT, frame, version=900, compared=compared)
         notes: Any = ends["annotations"]
@@ -156,7 +156,7 @@ def test_words_beside_a_bar_lie_over_no_bar(width: int, removed: bool) -> None:
         timeline = timeline_of(_crowded(count, every, removed=removed), marks=most_marks(width))
         frame = Frame(width)
         figure: Any = timeline_figure(timeline, LIGHT, frame)
-        axis, (low, high) = Axis.of(timeline, frame), figure["layout"]["yaxis"]["range"]
+        axis, (low, high) = StripAxis.of(timeline, frame), figure["layout"]["yaxis"]["range"]
         pixel = (high - low) / BARS
         bars = [
             (x - w / 2, x + w / 2, min(base, base + y), max(base, base + y))
@@ -184,7 +184,7 @@ def test_the_box_of_the_compared_version_ends_above_the_words_of_the_signs() -> 
     shapes: Any = timeline_ends(timeline, LIGHT, frame, version=11, compared=10)["shapes"]
     (box,) = [shape for shape in shapes if shape["line"].get("dash")]
     words = next(t for t in timeline_figure(timeline, LIGHT, frame)["data"] if t["name"] == "signs in words")
-    rows = Rows.of(timeline, frame, (), mapped=False)
+    rows = StripRows.of(timeline, frame, (), mapped=False)
     assert box["y0"] * (rows.height - rows.top) >= words["y"][0] + 8  # type: ignore[index]
 
 
@@ -209,7 +209,7 @@ def test_it_can_be_drawn_by_the_time_of_the_commits(count: int, width: int) -> N
     ends = timeline_ends(timeline, LIGHT, frame, version=count - 1, compared=0, lanes=LANES, mapped=True)
     json.dumps(plain_json({**drawn, "ends": ends}), allow_nan=False)
     go.Figure(drawn)
-    axis = Axis.of(timeline, frame)
+    axis = StripAxis.of(timeline, frame)
     by_name = {str(trace["name"]): trace for trace in drawn["data"]}
     for name in ("dates", "version ticks"):
         places: Any = by_name[name]["x"]
@@ -246,7 +246,7 @@ def test_the_ends_have_a_least_width_and_a_tag_at_any_zoom() -> None:
     timeline = timeline_of(history(rows_of(7, 10_000)), marks=most_marks(1_200))
     frame = Frame(whole=(0, 9_999))
     ends = timeline_ends(timeline, LIGHT, frame, version=9_000, compared=100, mapped=True)
-    pixel = Axis.of(timeline, frame).pixel
+    pixel = StripAxis.of(timeline, frame).pixel
     shapes: Any = ends["shapes"]
     bands = [s for s in shapes if s["xref"] == "x" and s["type"] == "rect" and s.get("xsizemode") != "pixel"]
     assert all((band["x1"] - band["x0"]) / pixel >= 7.9 for band in bands)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.views import TableFacts
-from explorer.views.table.coverage import Covered, coverage_of
+from explorer.views.table.columns import Covered, coverage_of
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs
 

@@ -1,7 +1,7 @@
 """What a table of one version shows in place of a history."""
 
 from explorer.core.protocol.actions import Metadata
-from explorer.views.table.opening import opening_facts
+from explorer.views.table.overview import opening_facts
 from tests.support.logs.small_logs import METADATA, PROTOCOL, table
 
 

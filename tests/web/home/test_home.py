@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.page.address import STANDINGS, Address
+from explorer.page.address import STATUSES, Address
 from explorer.storage.served_roots import ServedRoots, TableRef
-from explorer.web.home.reading import HomeReading, Progress
-from explorer.web.home.tables import home_page, home_rows, progress_line
+from explorer.web.home.tables import HomeReading, Progress, home_page, home_rows, progress_line
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs
@@ -123,10 +122,10 @@ def test_chips_count_what_they_show_and_their_counts_add_up(folder: Path) -> Non
     assert "all 24" in page
     assert "healthy 20" in page
     assert "not read yet 4" in page
-    fine = home_page(catalog, Address(standing="fine"), rows).regions["lead"]
+    fine = home_page(catalog, Address(status="fine"), rows).regions["lead"]
     assert fine.count('<tr id="row-') == 20
-    for standing in STANDINGS:
-        assert home_page(catalog, Address(standing=standing), rows).regions["lead"]
+    for status in STATUSES:
+        assert home_page(catalog, Address(status=status), rows).regions["lead"]
 
 
 def test_a_thousand_tables_are_pages(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The head of the list of tables: which need somebody, and what came since the person looked last."""
+"""The head of the list of tables: which tables need attention, and what came since the last visit."""
 
 import json
 import os

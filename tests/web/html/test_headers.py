@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from explorer.page.resources import FOLDER
-from explorer.web.html.templates import environment
+from explorer.web.html import environment
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import hostile_tables
 from tests.support.pages.server_thread import served_in_thread

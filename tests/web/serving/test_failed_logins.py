@@ -12,8 +12,8 @@ from argon2 import PasswordHasher
 
 from explorer.core.errors import RequestError
 from explorer.web import serve
-from explorer.web.serving.people.failed_logins import Attempt, FailedLogins
-from explorer.web.serving.people.known_browsers import KnownBrowsers
+from explorer.web.serving.people.access import KnownBrowsers
+from explorer.web.serving.people.failed_logins import FailedLogins, LoginAttempt
 from explorer.web.serving.people.password_file import PasswordFile, write_user
 from tests.support.pages.raw_pages import Answer, Pages, served_here
 
@@ -40,7 +40,7 @@ def failures(clock: Clock) -> FailedLogins:
     return FailedLogins(clock)
 
 
-def guess(failures: FailedLogins, clock: Clock, attempt: Attempt) -> float:
+def guess(failures: FailedLogins, clock: Clock, attempt: LoginAttempt) -> float:
     """Wait as long as it takes, and fail; return the wait."""
     wait = failures.wait(attempt)
     clock.now += wait
@@ -50,7 +50,7 @@ def guess(failures: FailedLogins, clock: Clock, attempt: Attempt) -> float:
 
 
 def test_the_delay_of_a_client_grows_and_ends(failures: FailedLogins, clock: Clock) -> None:
-    attempt = Attempt("ana", "192.0.2.1")
+    attempt = LoginAttempt("ana", "192.0.2.1")
     waits = [guess(failures, clock, attempt) for _ in range(14)]
     assert waits == [0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
     clock.now += 300
@@ -61,15 +61,15 @@ def test_the_delay_of_a_client_grows_and_ends(failures: FailedLogins, clock: Clo
 
 
 def test_other_names_do_not_help_a_client(failures: FailedLogins, clock: Clock) -> None:
-    waits = [guess(failures, clock, Attempt(f"name-{number}", "192.0.2.1")) for number in range(8)]
+    waits = [guess(failures, clock, LoginAttempt(f"name-{number}", "192.0.2.1")) for number in range(8)]
     assert waits == [0, 0, 0, 1, 2, 4, 8, 16]
 
 
 def test_a_login_of_ones_own_does_not_erase_the_guesses_at_another_name(failures: FailedLogins, clock: Clock) -> None:
     waits = []
     for _ in range(8):
-        waits.append(guess(failures, clock, Attempt("ana", "192.0.2.1")))
-        mine = Attempt("eve", "192.0.2.1")
+        waits.append(guess(failures, clock, LoginAttempt("ana", "192.0.2.1")))
+        mine = LoginAttempt("eve", "192.0.2.1")
         clock.now += failures.wait(mine)
         failures.count(mine)
         failures.forget(mine)
@@ -78,18 +78,18 @@ def test_a_login_of_ones_own_does_not_erase_the_guesses_at_another_name(failures
 
 def test_one_client_that_guesses_without_end_does_not_lock_the_person_out(failures: FailedLogins, clock: Clock) -> None:
     for _ in range(40):
-        guess(failures, clock, Attempt("ana", "192.0.2.1"))
-        assert failures.wait(Attempt("ana", "192.0.2.2")) <= 1
-        assert failures.wait(Attempt("ben", "192.0.2.2")) == 0
+        guess(failures, clock, LoginAttempt("ana", "192.0.2.1"))
+        assert failures.wait(LoginAttempt("ana", "192.0.2.2")) <= 1
+        assert failures.wait(LoginAttempt("ben", "192.0.2.2")) == 0
 
 
 def test_many_clients_that_guess_at_one_name_wait_for_each_other(failures: FailedLogins, clock: Clock) -> None:
-    waits = [guess(failures, clock, Attempt("ana", f"192.0.2.{number}")) for number in range(100)]
+    waits = [guess(failures, clock, LoginAttempt("ana", f"192.0.2.{number}")) for number in range(100)]
     assert waits[50:] == [30] * 50
     # The browser that the person has used before does not wait for them.
-    assert failures.wait(Attempt("ana", "browser", known=True)) == 0
+    assert failures.wait(LoginAttempt("ana", "browser", known=True)) == 0
     # Guesses with a stolen mark wait for each other.
-    assert [guess(failures, clock, Attempt("ana", "browser", known=True)) for _ in range(5)] == [0, 0, 0, 1, 2]
+    assert [guess(failures, clock, LoginAttempt("ana", "browser", known=True)) for _ in range(5)] == [0, 0, 0, 1, 2]
 
 
 def test_a_mark_of_a_browser_is_worthless_for_another_name_and_another_server() -> None:

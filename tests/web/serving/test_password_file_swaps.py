@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import RequestError
-from explorer.web.serving.people.login_sessions import LoginSessions
+from explorer.web.serving.people.access import LoginSessions
 from explorer.web.serving.people.password_file import PasswordFile, write_user
 
 _OTHER_USER = 12_345

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-from explorer.web.serving.trusted_proxies import THIS_MACHINE, read_trusted_proxies
+from explorer.web.serving.public_urls import THIS_MACHINE, read_trusted_proxies
 
 
 def request_of(peer: str, *forwarded: str) -> HTTPServerRequest:

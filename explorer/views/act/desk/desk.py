@@ -24,12 +24,9 @@ from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
 from explorer.debug import log_failure
 from explorer.job import Job
-from explorer.views.act.desk import events as happened
 from explorer.views.act.desk import state as at
-from explorer.views.act.desk.attempts import Attempts
-from explorer.views.act.desk.draft import ChangeableTable, Draft, Question, RowCheckProgress
-from explorer.views.act.intent_form import intent_of
-from explorer.views.act.intents.registry import entry_of
+from explorer.views.act.desk.draft import Attempts, ChangeableTable, Draft, Question, RowCheckProgress
+from explorer.views.act.intent_form import entry_of, intent_of
 from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of
 from explorer.views.rows.spark_work import each_second, engine_state
@@ -76,9 +73,9 @@ class DeskSheet:
                 return self.state.draft if _answers(self.state, question) else None
 
     @property
-    def untold(self) -> at.Ready | at.Ended | None:
+    def unreported(self) -> at.Ready | at.Ended | None:
         """What came of the last commit, as long as the person was not shown it."""
-        return self.state if isinstance(self.state, at.Ready | at.Ended) and self.state.draft.untold else None
+        return self.state if isinstance(self.state, at.Ready | at.Ended) and self.state.draft.unreported else None
 
     def ended(self, table: str, version: int) -> at.Ended | None:
         """Return how the commit of a version ended, if it was made at this desk and is the last one."""
@@ -178,7 +175,7 @@ class Desk:
             if show:
                 with self._lock:
                     if isinstance(self.sheet.draft_of(question), Draft):
-                        self._take(happened.Shown())
+                        self._take(at.Shown())
             return self._state
 
     def forget(self) -> None:
@@ -186,7 +183,7 @@ class Desk:
 
         Not while it is being committed, and not before its outcome was shown.
         """
-        self._leave(happened.Forgotten())
+        self._leave(at.Forgotten())
 
     def name_person(self, name: str) -> None:
         """Take the person's name; does nothing where the server knows the person.
@@ -199,7 +196,7 @@ class Desk:
             self._person = name.strip()[:_LONGEST_NAME]
             draft = self._state.draft if isinstance(self._state, at.Ready) else None
             if draft is not None and draft.question.person != self._person and draft.refusal and not draft.in_doubt:
-                self._take(happened.Forgotten())
+                self._take(at.Forgotten())
 
     def accept(self, name: str) -> None:
         """Let a guard stay unknown.
@@ -212,7 +209,7 @@ class Desk:
             if name.strip() not in unknown:
                 known = f"It is called {' or '.join(unknown)}." if unknown else "No guard is unknown."
                 raise RequestError(f"No unknown guard is called \u201c{name}\u201d. {known}", allowed=unknown)
-            self._take(happened.Accepted(name.strip()))
+            self._take(at.Accepted(name.strip()))
 
     def document(self) -> dict[str, Any]:
         """Return the plan, or the outcome if there is one, as the command line prints it.
@@ -232,7 +229,7 @@ class Desk:
             RequestError: There is no plan.
         """
         self._current_plan()
-        return self._take(happened.CheckStarted(next(self._numbers)))
+        return self._take(at.CheckStarted(next(self._numbers)))
 
     def run_row_check(self) -> None:
         """Plan with a check of the rows; for a thread of its own."""
@@ -248,13 +245,13 @@ class Desk:
                 user=state.draft.question.person or None,
                 watch=watch,
             )
-            event = happened.CheckEnded(state.number, self._current_check("done"), seen)
+            event = at.CheckEnded(state.number, self._current_check("done"), seen)
         except Cancelled:
-            event = happened.CheckEnded(state.number, self._current_check("cancelled"))
+            event = at.CheckEnded(state.number, self._current_check("cancelled"))
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
                 log_failure(_log, "a check of the rows failed", error)
-            event = happened.CheckEnded(state.number, RowCheckProgress("failed", problem=problem_of(error)))
+            event = at.CheckEnded(state.number, RowCheckProgress("failed", problem=problem_of(error)))
         self._take(event)
         self._changed()
 
@@ -262,7 +259,7 @@ class Desk:
         """Stop a running check of the rows."""
         with self._lock:
             if isinstance(self._state, at.CheckingRows):
-                self._leave(happened.CheckEnded(self._state.number, self._current_check("cancelled")))
+                self._leave(at.CheckEnded(self._state.number, self._current_check("cancelled")))
 
     # --- committing
 
@@ -284,26 +281,26 @@ class Desk:
             assert isinstance(self._state, at.Ready)
             draft, number = self._state.draft, next(self._numbers)
             if draft.question.person != self._person and not draft.in_doubt:
-                self._take(happened.Forgotten())
+                self._take(at.Forgotten())
                 raise RequestError("The name of the committer has changed. Read the plan again.", field="person")
             if why := _unapproved(draft, name, reason):
-                self._take(happened.ApprovalRefused(number, why))
+                self._take(at.ApprovalRefused(number, why))
                 return False
             self._begin_attempt(draft)
-            return self._take(happened.Approved(number, reason.strip()[:_LONGEST_REASON]))
+            return self._take(at.Approved(number, reason.strip()[:_LONGEST_REASON]))
 
     def commit(self) -> None:
         """Commit what was approved, once; for a thread of its own. The outcome is kept until it was shown."""
         with self._lock:
             state = self._state
-            if not isinstance(state, at.Committing) or not self._take(happened.CommitBegun(state.number)):
+            if not isinstance(state, at.Committing) or not self._take(at.CommitBegun(state.number)):
                 return
         # Retry the same commit as the person of its plan, not as the current one.
         draft, number, person = state.draft, state.number, state.draft.question.person
-        event: happened.Event
+        event: at.Event
         try:
             result = self._committed(draft, state.reason, number)
-            event = happened.CommitEnded(
+            event = at.CommitEnded(
                 number, result.plan, receipt(result, draft.plan, state.reason, person), result.document()
             )
             came_of_it, version = result.outcome, event.receipt.version
@@ -311,7 +308,7 @@ class Desk:
             in_doubt = not isinstance(error, ExplorerError)
             if in_doubt:
                 log_failure(_log, "a commit failed", error)
-            event = happened.CommitBrokeOff(number, problem_of(error), in_doubt)
+            event = at.CommitBrokeOff(number, problem_of(error), in_doubt)
             came_of_it, version = "unknown" if in_doubt else "rejected", draft.plan.commit_version
         self._take(event)
         self._tables.attempts.end(self, draft.question, came_of_it, version)
@@ -321,11 +318,7 @@ class Desk:
             self._changed()
 
     def _committed(self, draft: Draft, reason: str, number: int) -> PlanResult:
-        """Commit; where rows are written, what Spark does is shown, and stops if the person wants that.
-
-        A job makes a typed error of each fault. One that does not come from Spark is raised as it is: it may have
-        happened after the commit was written, which Spark has no part in.
-        """
+        """Commit, as a job if rows are written; an error that Spark has no part in is raised as it is."""
         user, watch = draft.question.person or None, partial(self._watch_commit, number)
 
         def commit() -> PlanResult:
@@ -371,7 +364,7 @@ class Desk:
             RequestError: Another desk carries out the same change, or has done so.
         """
         with self._lock:
-            state, again = self._state, happened.TriedAgain(next(self._numbers))
+            state, again = self._state, at.TriedAgain(next(self._numbers))
             if at.after(state, again) is state:
                 return False
             assert isinstance(state, at.Ended)
@@ -381,8 +374,8 @@ class Desk:
     def show_outcome(self) -> None:
         """Take notice that the person is shown what came of the last commit."""
         with self._lock:
-            if self.sheet.untold is not None:
-                self._take(happened.Shown())
+            if self.sheet.unreported is not None:
+                self._take(at.Shown())
 
     # --- inside
 
@@ -391,16 +384,16 @@ class Desk:
         try:
             self._tables.attempts.begin(self, draft.question, draft.earlier)
         except RequestError:
-            self._take(happened.Forgotten())
+            self._take(at.Forgotten())
             raise
 
-    def _take(self, event: happened.Event) -> bool:
+    def _take(self, event: at.Event) -> bool:
         """Move on; False if the event does not apply to the state."""
         with self._lock:
             before, self._state = self._state, at.after(self._state, event)
             return self._state is not before
 
-    def _leave(self, event: happened.Event) -> None:
+    def _leave(self, event: at.Event) -> None:
         """Move on; what Spark does for a plan or a check of the rows is stopped, and its table left to its thread."""
         job: RowJob[Any] | None = None
         with self._lock:
@@ -422,7 +415,7 @@ class Desk:
                 return state.question != question
             case at.Unplannable() as state:
                 return state.question != question
-            case at.Ready() | at.Ended() as state if state.draft.untold:
+            case at.Ready() | at.Ended() as state if state.draft.unreported:
                 return False
             case at.Ready() as state if _answers(state, question):
                 return not state.draft.shown and state.draft.plan.read_version < newest
@@ -431,13 +424,13 @@ class Desk:
 
     def _plan(self, question: Question) -> None:
         number = next(self._numbers)
-        self._leave(happened.Asked(question, number))
+        self._leave(at.ChangeRequested(question, number))
         try:
-            self._take(happened.PlanMade(number, self._planned(question)))
+            self._take(at.PlanMade(number, self._planned(question)))
         except ExplorerError as error:
-            self._take(happened.PlanRefused(number, error))
+            self._take(at.PlanRefused(number, error))
         except Exception:
-            self._take(happened.Forgotten())
+            self._take(at.Forgotten())
             raise
 
     def _begin_plan(self, question: Question) -> None:
@@ -445,7 +438,7 @@ class Desk:
         from explorer.spark.engine.job import submit
 
         number = next(self._numbers)
-        self._leave(happened.Asked(question, number))
+        self._leave(at.ChangeRequested(question, number))
 
         def plan(job: Job[Draft]) -> Draft:
             job.report("Reading rows")
@@ -454,20 +447,20 @@ class Desk:
         try:
             job = submit(f"Plan of {question.kind}", plan)
         except Exception:
-            self._take(happened.Forgotten())
+            self._take(at.Forgotten())
             raise
-        self._take(happened.PlanMoved(number, job, _progress(job)))
-        self._follow(job, lambda look: happened.PlanMoved(number, job, look or _progress(job)))
+        self._take(at.PlanMoved(number, job, _progress(job)))
+        self._follow(job, lambda progress: at.PlanMoved(number, job, progress or _progress(job)))
         job.subscribe(partial(self._end_plan, number))
 
     def _end_plan(self, number: int, job: RowJob[Draft]) -> None:
         if job.state == "running":
             return
-        event: happened.Event
+        event: at.Event
         try:
-            event = happened.PlanMade(number, job.result())
+            event = at.PlanMade(number, job.result())
         except ExplorerError as error:
-            event = happened.PlanRefused(number, error)
+            event = at.PlanRefused(number, error)
         if self._take(event):
             self._changed()
 
@@ -499,17 +492,17 @@ class Desk:
         return RowCheckProgress(outcome) if job is None else _progress(job, outcome)
 
     def _watch_check(self, number: int, job: RowJob[CheckReport]) -> None:
-        if not self._take(happened.CheckProgressed(number, job, _progress(job))):
+        if not self._take(at.CheckProgressed(number, job, _progress(job))):
             job.cancel()
             return
-        self._follow(job, lambda look: happened.CheckProgressed(number, job, look or _progress(job)))
+        self._follow(job, lambda progress: at.CheckProgressed(number, job, progress or _progress(job)))
 
     def _watch_commit(self, number: int, job: RowJob[Any]) -> None:
-        if self._take(happened.CommitMoved(number, job, _progress(job))):
+        if self._take(at.CommitMoved(number, job, _progress(job))):
             self._changed()
-        self._follow(job, partial(happened.CommitMoved, number, job))
+        self._follow(job, partial(at.CommitMoved, number, job))
 
-    def _follow(self, job: RowJob[Any], moved: Callable[[RowCheckProgress | None], happened.Event]) -> None:
+    def _follow(self, job: RowJob[Any], moved: Callable[[RowCheckProgress | None], at.Event]) -> None:
         """Keep the state at what a job says, as often as it is worth drawing."""
 
         def report(job: RowJob[Any]) -> None:
@@ -541,7 +534,7 @@ def _is_of_spark(error: Exception) -> bool:
 
 
 def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
-    """Why a name and a reason do not approve a plan; None if they do."""
+    """Return why a name and a reason do not approve a plan; None if they do."""
     wanted = draft.table.name
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
@@ -551,11 +544,7 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
 
 
 def _refuse_rules(snapshot: Snapshot, expressions: Iterable[str]) -> None:
-    """Let Spark refuse a rule at once, if it is running; nothing here starts it.
-
-    Raises:
-        InvalidIntent: Spark cannot evaluate an expression.
-    """
+    """Raise `InvalidIntent` for a rule that Spark cannot evaluate, if Spark is running; never start it."""
     if engine_state()["state"] != "ready":
         return
     from explorer.spark.scan.predicate import vet

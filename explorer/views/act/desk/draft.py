@@ -1,12 +1,19 @@
-"""What a person asks for at an Act desk, and the plan that answers it, with everything done with it."""
+"""A question at an Edit desk, the plan that answers it, and the attempts of all desks of the same tables to commit.
+
+A page that is loaded anew has a new desk, which knows nothing of the commit that the old one began: without the shared
+attempts, the same rows could be appended twice. They are those of this process; the log is the record.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Protocol, runtime_checkable
+from datetime import UTC, datetime
+from typing import Final, Protocol, runtime_checkable
+from weakref import ref
 
+from explorer.core.errors import RequestError
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
@@ -14,7 +21,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.formatting import moment
 from explorer.views.problems import Problem
 
-__all__ = ["Attempt", "ChangeableTable", "Draft", "Question", "RowCheckProgress"]
+__all__ = ["Attempt", "Attempts", "ChangeableTable", "Draft", "Question", "RowCheckProgress"]
 
 
 @runtime_checkable
@@ -120,11 +127,11 @@ class Draft:
         seconds: How long planning took.
         earlier: The last attempt at the same change, from any page, as it was known when the plan was made.
         shown: The person has seen it: it stays until a new plan is asked for.
-        look: The last check of the rows.
+        progress: The last check of the rows.
         approval_problem: What is wrong with the name or the reason that were typed.
         refusal: Why a commit could not be tried, or broke off.
         in_doubt: It broke off by a fault of the program: whether the commit exists is not known.
-        untold: Its commit has an outcome, or broke off, and the person was not shown that yet.
+        unreported: Its commit has an outcome, or broke off, and the person was not shown that yet.
         tries: The number of the plan, and later of the last approval that led to no commit: another one each time.
     """
 
@@ -134,11 +141,11 @@ class Draft:
     seconds: float = 0.0
     earlier: Attempt | None = None
     shown: bool = False
-    look: RowCheckProgress = field(default_factory=RowCheckProgress)
+    progress: RowCheckProgress = field(default_factory=RowCheckProgress)
     approval_problem: str | None = None
     refusal: Problem | None = None
     in_doubt: bool = False
-    untold: bool = False
+    unreported: bool = False
     tries: int = 0
 
     @property
@@ -190,3 +197,77 @@ class Draft:
         if self.plan.commit_version is None and self.refusal.kind != "NotAllowed":
             return f"{self.refusal.title}: the work broke off. What was written or deleted until then stays so."
         return f"{self.refusal.title}: nothing was committed."
+
+
+_MOST: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    # Not the desk itself: with it would stay the window that it was of.
+    desk: ref[object]
+    attempt: Attempt
+
+
+class Attempts:
+    """The last attempt at each change that runs, was carried out, or may have been; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[Question, _Entry] = {}
+
+    def last(self, question: Question) -> Attempt | None:
+        """Return the last attempt at a change, by any person; None if it had no outcome, or none is known."""
+        entry = self._entries.get(question.change)
+        return None if entry is None else entry.attempt
+
+    def begin(self, desk: object, question: Question, known: Attempt | None) -> None:
+        """Take notice that a desk begins to carry out a change.
+
+        Args:
+            desk: The desk; it may always try its own change again.
+            question: The change.
+            known: The last attempt, as the plan that is carried out says it.
+
+        Raises:
+            RequestError: Another desk is carrying out the same change, or has done so since the plan was made.
+        """
+        key = question.change
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None and entry.desk() is not desk:
+                if entry.attempt.outcome == "running":
+                    raise RequestError(
+                        "Another page is already committing the same change. Wait for its outcome, then preview the "
+                        "plan again.",
+                        field="plan",
+                    )
+                if entry.attempt != known:
+                    raise RequestError(
+                        "Another page committed the same change after this plan was made. Read the plan again.",
+                        field="plan",
+                    )
+            self._entries.pop(key, None)
+            self._entries[key] = _Entry(ref(desk), Attempt("running", datetime.now(UTC), question.person))
+            ended = [each for each, entry in self._entries.items() if entry.attempt.outcome != "running"]
+            for each in ended[: max(0, len(self._entries) - _MOST)]:
+                del self._entries[each]
+
+    def end(self, desk: object, question: Question, outcome: str, version: int | None) -> None:
+        """Take notice of what came of an attempt.
+
+        Args:
+            desk: Whose attempt it was.
+            question: The change.
+            outcome: As a receipt says it; all but ``committed`` and ``unknown`` mean that nothing was done.
+            version: The version that was committed, or that may have been.
+        """
+        key = question.change
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.desk() is not desk:
+                return
+            if outcome in ("committed", "unknown"):
+                self._entries[key] = replace(entry, attempt=replace(entry.attempt, outcome=outcome, version=version))
+            else:
+                del self._entries[key]

@@ -16,17 +16,9 @@ from explorer.views.act.intents.fields import Answers, FormField
 from explorer.views.table.facts import TableFacts
 
 __all__ = [
-    "COLUMNS",
-    "CONSTRAINTS",
-    "PROPERTIES",
-    "Headline",
-    "Hints",
-    "IntentEntry",
-    "IntentGroup",
-    "counted",
-    "intent_entry",
-    "plain_headline",
-]
+    "COLUMNS", "CONSTRAINTS", "PROPERTIES", "Headline", "Hints", "IntentEntry", "IntentGroup", "counted",
+    "intent_entry", "plain_headline",
+]  # fmt: skip
 
 Asked = TypeVar("Asked", bound=Intent)
 Hints: TypeAlias = Callable[[Answers, TableFacts, Snapshot], Mapping[str, str]]

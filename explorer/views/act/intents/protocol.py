@@ -16,8 +16,7 @@ from explorer.core.protocol.table_features import (
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
-from explorer.views.act.intents.fields import Answers, Choice, FormField, given_texts, number_or_text
-from explorer.views.act.intents.hints import chosen_hint
+from explorer.views.act.intents.fields import Answers, Choice, FormField, chosen_hint, given_texts, number_or_text
 
 __all__ = ["PROTOCOL_INTENTS"]
 
@@ -40,7 +39,7 @@ def _enable(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 
 
 def _state(name: str, snapshot: Snapshot) -> str:
-    """How the protocol already has a feature: by name, or because its version includes it."""
+    """Return how the protocol already has a feature: by name, or because its version includes it."""
     if name in _listed(snapshot):
         return ", in the protocol already"
     return f", part of writer version {snapshot.protocol.min_writer_version} already"

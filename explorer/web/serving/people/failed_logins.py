@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Attempt", "FailedLogins"]
+__all__ = ["FailedLogins", "LoginAttempt"]
 
 _FREE: Final = 3
 _LONGEST_BY_NAME: Final = 30.0
@@ -22,7 +22,7 @@ _MOST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginAttempt:
     """An attempt to sign in.
 
     Attributes:
@@ -49,20 +49,20 @@ class FailedLogins:
         self._names: dict[str, tuple[int, float]] = {}
         self._pairs: dict[str, tuple[int, float]] = {}
 
-    def wait(self, attempt: Attempt) -> float:
+    def wait(self, attempt: LoginAttempt) -> float:
         """Return the seconds until an attempt is checked; 0 for at once."""
         by_client = self._wait(self._clients.get(attempt.client), _LONGEST_BY_CLIENT)
         if attempt.known:
             return by_client
         return max(by_client, self._wait(self._names.get(attempt.name), _LONGEST_BY_NAME))
 
-    def count(self, attempt: Attempt) -> None:
+    def count(self, attempt: LoginAttempt) -> None:
         """Count a failure."""
         self._add(self._clients, attempt.client)
         if self._add(self._pairs, _pair(attempt)) <= _FREE and not attempt.known:
             self._add(self._names, attempt.name)
 
-    def forget(self, attempt: Attempt) -> None:
+    def forget(self, attempt: LoginAttempt) -> None:
         """Forget the failures of a client with a name, because it has signed in with that name."""
         number, _ = self._pairs.pop(_pair(attempt), (0, 0.0))
         _take(self._clients, attempt.client, number)
@@ -87,7 +87,7 @@ class FailedLogins:
         return max(0.0, last + delay - self._clock())
 
 
-def _pair(attempt: Attempt) -> str:
+def _pair(attempt: LoginAttempt) -> str:
     return f"{attempt.client}\0{attempt.name}"
 
 

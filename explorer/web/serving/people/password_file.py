@@ -39,9 +39,6 @@ _SECRET: Final = os.urandom(24)
 class PasswordFile:
     """The people who may sign in.
 
-    Args:
-        path: The file.
-
     Raises:
         RequestError: If it cannot be read, if others may read it, or if a password in it is not hashed.
     """
@@ -129,10 +126,10 @@ def _write(path: Path, users: Mapping[str, str]) -> None:
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def _read(path: Path) -> Mapping[str, str]:
