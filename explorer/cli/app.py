@@ -76,6 +76,7 @@ for name, command in (
     ("erasure", erasure.erasure),
     ("tripwires", tripwires.tripwires),
     ("rows", rows.rows),
+    ("head", rows.head),
     ("changes", changes.changes),
     ("plan", plans.plan),
     ("commit", plans.commit),

@@ -388,6 +388,13 @@ PROOFS: Final = (
         "random conditions on such columns: what is read here is true of the same rows there",
     ),
     Proof(
+        "first-rows",
+        _OTHERS,
+        "tests/first_rows",
+        "the first pages of every golden and reference table at several versions, masked rows too, and 770 pairs of a "
+        "stored type and a column's type: rows read here are the rows of Spark, with its types, places, and errors",
+    ),
+    Proof(
         "expressions",
         _ATTACKS,
         "tests/prove/test_expression_attacks.py",
