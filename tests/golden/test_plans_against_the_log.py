@@ -368,7 +368,7 @@ def check_headline(done: Done) -> None:
         rows = rows_deleted(done)
         if snapshot.num_records is None and rows:
             # The checkpoint holds no statistics, which the commits that are read here have.
-            assert view.worst.startswith("Rows are deleted; their files do not record how many") or gone
+            assert view.worst.startswith("Rows are deleted; the log does not record how many") or gone
         else:
             assert (int(gone[1].replace(",", "")) if gone else 0) == rows
     added = {each["path"] for each in done.actions("add")}
@@ -376,7 +376,7 @@ def check_headline(done: Done) -> None:
         if line.detail.startswith("stay") and line.subject.endswith(("file", "files")):
             # A file whose rows are masked, or no longer, is removed and added in one commit: it is not left behind.
             left = [each for each in done.actions("remove") if each["path"] not in added]
-            assert int(line.subject.split(" ")[0].replace(",", "")) == len(left)
+            assert int(line.subject.split(" ")[0].replace(",", "")) == len(left), (view.written, done.actions("remove"), added)
 
 
 CHECKS: Final = (

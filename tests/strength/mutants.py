@@ -90,7 +90,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         ),
     ),
     "row-ids": Part(
-        ("protocol/row_tracking", "transaction/new_files/row_ids"),
+        ("protocol/row_tracking", "transaction/new_files/file_actions"),
         ("tests/core/protocol/test_row_tracking.py", "tests/core/transaction/proposals/test_property_proposals.py"),
     ),
     "partition-values": Part(
@@ -112,7 +112,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         ),
     ),
     "commits": Part(
-        ("log/commit", "log/table_state", "log/version_checksum"),
+        ("log/commit", "log/table_state"),
         (
             *("tests/conformance/test_commits.py", "tests/conformance/test_protocol_and_metadata.py"),
             *("tests/core/log/test_small_actions.py", "tests/core/log/test_bad_input.py"),
@@ -130,7 +130,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         ),
     ),
     "history": Part(
-        ("versions/lifetimes/events", "versions/lifetimes/builder", "versions/history_totals", "versions/diff"),
+        ("versions/lifetimes/events", "versions/lifetimes/builder", "versions/history", "versions/diff"),
         (
             *("tests/core/versions/test_history.py", "tests/core/versions/test_diff_totals.py"),
             *("tests/core/versions/test_successor.py", "tests/conformance/test_reconciliation.py"),
@@ -201,24 +201,23 @@ _IN_FULL: Final[dict[str, Part]] = {
     ),
     "conflicts": Part(
         ("transaction/commit/conflicts",),
-        ("tests/core/transaction/commit/test_conflicts.py", "tests/core/transaction/commit/test_committer.py"),
+        (
+            *("tests/core/transaction/commit/test_conflicts.py", "tests/core/transaction/commit/test_committer.py"),
+            "tests/core/transaction/commit/test_outcomes.py",
+        ),
     ),
-    "outcomes": Part(("transaction/commit/outcomes",), ("tests/core/transaction/commit/test_outcomes.py",)),
     # Without Spark: the rows are given by an engine of the tests, and by tables that Spark changed.
     "row-preparation": Part(
         tuple(
             f"transaction/row_preparation/{name}"
-            for name in (
-                *("append", "change", "delete", "describe", "found_files", "optimize", "overwrite", "proposer"),
-                *("purge", "skipped_files", "sources"),
-            )
+            for name in (*("change", "matched_files", "proposer", "rewrite", "write"),)
         ),
         (*_OF_GIVEN_ROWS, "tests/core/transaction/row_preparation/test_skipped_files.py"),
     ),
     "row-proposals": Part(
         tuple(
             f"transaction/proposals/rows/{name}"
-            for name in ("append_rows", "change_rows", "delete_rows", "first_rows", "new_columns", "overwrite_rows")
+            for name in ("append_rows", "change_rows", "delete_rows", "overwrite_rows")
         ),
         (*_OF_GIVEN_ROWS, "tests/core/transaction/proposals/test_identity_marks.py"),
     ),
