@@ -25,6 +25,9 @@ class), `message`, and the facts of the error. `delta-explorer --debug COMMAND .
 """
 
 
+_ROWS = "a line is a row, each column by its name"
+
+
 def render() -> str:
     """Return the document."""
     doc = inspect.cleandoc(errors.__doc__ or "").split("\n\n")[1]
@@ -32,7 +35,7 @@ def render() -> str:
     group: Any = command_group()
     for name, command in group.commands.items():
         parts.append(f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{_wrapped(command.help)}\n")
-        parts.append(f"\n{_wrapped('JSON: ' + '; '.join(map(_printed, DOCUMENTS[name])))}.\n")
+        parts.append(f"\n{_wrapped('JSON: ' + ('; '.join(map(_printed, DOCUMENTS[name])) or _ROWS))}.\n")
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append("\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "".join(parts)

@@ -77,6 +77,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
         Printed("tripwires-try", TrialLine, "with --try", lines=True),
     ),
     "rows": (Printed("rows-file", RowsFile, "with --output; otherwise a line is a row, each column by its name"),),
+    "head": (),
     "changes": (
         Printed("changes-file", ChangesFile, "with --output; otherwise a line is a row, each column by its name"),
         Printed("changes-gaps", FeedGaps, "on stderr, if versions were inferred or skipped"),

@@ -376,7 +376,11 @@ def check_headline(done: Done) -> None:
         if line.detail.startswith("stay") and line.subject.endswith(("file", "files")):
             # A file whose rows are masked, or no longer, is removed and added in one commit: it is not left behind.
             left = [each for each in done.actions("remove") if each["path"] not in added]
-            assert int(line.subject.split(" ")[0].replace(",", "")) == len(left), (view.written, done.actions("remove"), added)
+            assert int(line.subject.split(" ")[0].replace(",", "")) == len(left), (
+                view.written,
+                done.actions("remove"),
+                added,
+            )
 
 
 CHECKS: Final = (
