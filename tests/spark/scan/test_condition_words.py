@@ -37,6 +37,7 @@ FORMS = (
     *("{w} BETWEEN 1 AND 2", "{w} LIKE 'a%'", "NOT {w}", "z = 1 AND {w} = 1", "{w}.f = 1", "s.{w} = 1", "{w} IS TRUE"),
     *("{w} = -1L", "{w} <=> NULL", "z = {w} 'a'", "{w} 'a' = z", "{w}(z) = 1", "{w} 1 = z", "{w} = 1 OR z = 2"),
 )
+_MOMENTS = ("date", "timestamp", "timestamp_ntz")
 TRIED = 20_000 if WHOLE_DOSE else 120
 SEED = 20_261_128
 
@@ -104,6 +105,8 @@ def _is_read_alike(parser: Any, text: str) -> bool:
         return False
     if any(isinstance(part, Unsplittable) for part in parts_of(found)):
         return False
+    if any(isinstance(part, SqlComparison) and part.value.kind in _MOMENTS for part in parts_of(found)):
+        return False  # whether its text is one is only judged beside the type of the column
     wanted = _tree(parser, text)
     assert wanted is not None, f"{text!r} is no expression of Spark"
     columns = [part.column for part in parts_of(found) if isinstance(part, SqlComparison | Like | IsNull)]
