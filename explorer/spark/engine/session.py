@@ -50,7 +50,7 @@ class Engine:
         self._conf = dict(conf or {})
         self._changed = threading.Condition(threading.RLock())
         self._state: EngineState = "off"
-        self._detail = "Spark starts at the first request for rows."
+        self._detail = "Spark starts when rows need it."
         self._phase = ""
         self._began = 0.0
         self._expected: float | None = None
