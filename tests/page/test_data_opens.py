@@ -1,0 +1,84 @@
+"""The Data tab opens with rows on it: without Spark where that is possible, and else it says why they wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from explorer.core.errors import RequestError
+from explorer.page.tabs.data import RowsWork
+from explorer.views.rows.spark_work import engine_state
+from explorer.web.served_tables import Catalog
+from tests.support.at_least_one import at_least_one
+from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.pages.open_windows import Window
+
+ROWS = pa.table({"id": list(range(150)), "name": [f"row {number}" for number in range(150)]})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    fields = [column("id", "long"), column("name", "string")]
+    write_table(tmp_path / "w" / "t", fields, [DataFile("a.parquet", ROWS, masked=(0, 2))])
+    variant = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
+    rows = pa.table({"v": pa.array([{"metadata": b"\1\0\0", "value": b"\0"}], variant)})
+    write_table(tmp_path / "w" / "variants", [column("v", "variant")], [DataFile("a.parquet", rows)])
+    return tmp_path / "w"
+
+
+def shown(window: Window, query: str, wanted: str) -> str:
+    """The lead of the page once a text is in it."""
+    window.ask("go", query=query)
+    found = window.until(lambda message: wanted in message.get("regions", {}).get("lead", ""))
+    lead: str = found["regions"]["lead"]
+    return lead
+
+
+def test_the_tab_opens_with_the_first_rows_and_starts_no_spark(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t", early_spark=True)
+    before = engine_state()["state"]
+    lead = shown(window, "?t=w/t&tab=data", "row 101<")
+    assert "The first 100 rows, from file 1 of 1. Read here, without Spark, at v0." in lead
+    assert "row 1<" in lead
+    assert "row 2<" not in lead
+    assert "Next 100 rows" in lead
+    assert engine_state()["state"] == before
+
+
+def test_masked_rows_come_the_same_way(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t")
+    lead = shown(window, "?t=w/t&tab=data&masked=1", "row 99")
+    assert "marks a masked row" in lead
+    assert "row 2<" in lead
+
+
+def test_a_condition_in_an_address_reads_nothing(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t")
+    lead = shown(window, "?t=w/t&tab=data&where=id+%3E+1", "Show 100 rows")
+    assert "data-result" not in lead
+    with pytest.raises(RequestError, match="No rows have been read"):
+        assert window.session.work.of(RowsWork).asked
+
+
+def test_rows_that_only_spark_reads_wait_and_say_why(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/variants")
+    lead = shown(window, "?t=w/variants&tab=data", "left to Spark")
+    assert "as the column v holds variants" in lead
+    assert "Show 100 rows" in lead
+
+
+def test_a_missing_file_is_named_and_the_page_lives(root: Path) -> None:
+    (root / "t" / "a.parquet").unlink()
+    window = Window(Catalog([str(root)]), "?t=w/t")
+    lead = shown(window, "?t=w/t&tab=data", "does not exist")
+    assert "a.parquet" in lead
+
+
+def test_every_tab_but_data_reads_no_rows(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t")
+    for tab in at_least_one(("overview", "files", "columns", "statistics")):
+        window.ask("go", query=f"?t=w/t&tab={tab}", asked=True)
+        with pytest.raises(RequestError, match="No rows have been read"):
+            assert window.session.work.of(RowsWork).asked
