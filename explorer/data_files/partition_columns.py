@@ -15,12 +15,12 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.partition_values import parse_partition_value, partition_key
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
-from explorer.data_files.file_columns import FileColumns
+from explorer.data_files.column_sources import ColumnSources
 
 __all__ = ["partition_columns"]
 
 
-def partition_columns(columns: FileColumns, files: pa.Table) -> dict[str, Any]:
+def partition_columns(columns: ColumnSources, files: pa.Table) -> dict[str, Any]:
     """Return the typed partition values of files, by logical name, one for each row of ``files``.
 
     Args:
@@ -38,7 +38,7 @@ def partition_columns(columns: FileColumns, files: pa.Table) -> dict[str, Any]:
 
 
 def _values(
-    columns: FileColumns, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
+    columns: ColumnSources, field: StructField, maps: Sequence[dict[str, str | None]], raw_paths: Sequence[str]
 ) -> Any:
     typed, version = [], columns.version
     for values, raw_path in zip(maps, raw_paths, strict=True):

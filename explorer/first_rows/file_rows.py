@@ -25,7 +25,7 @@ from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, row
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import LogStore
 from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, stored_names
-from explorer.data_files.file_columns import FileColumns
+from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.measured_batches import held_parts, spans_of
 from explorer.first_rows.shapes import shapes_of, unread_file
 
@@ -75,7 +75,7 @@ class LiveFile:
 
 
 def read_rows_from(
-    file: LiveFile, columns: FileColumns, start: int, limit: int
+    file: LiveFile, columns: ColumnSources, start: int, limit: int
 ) -> tuple[list[Any], npt.NDArray[np.int64]]:
     """Return the stored columns of the first rows from a place on, and the places of these rows.
 

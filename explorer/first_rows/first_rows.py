@@ -25,7 +25,7 @@ from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.logical_files import vector_descriptors
 from explorer.core.protocol.schema.data_types import VOID, StructField
-from explorer.data_files.file_columns import FileColumns, file_columns
+from explorer.data_files.column_sources import ColumnSources, column_sources
 from explorer.data_files.partition_columns import partition_columns
 from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.file_rows import LiveFile, NotReadHere, read_rows_from
@@ -105,7 +105,7 @@ def first_rows(
         UnsupportedFeature, NotAllowed: The location of a file cannot be read.
         LimitExceeded: The footer of a file is too large.
     """
-    columns = file_columns(snapshot)
+    columns = column_sources(snapshot)
     reason = f"more than {MOST_ROWS:,} rows are asked for" if limit > MOST_ROWS else unread_table(columns)
     if reason is not None:
         return SparkOnly(reason)
@@ -119,7 +119,7 @@ def first_rows(
 class _Reading:
     log: DeltaLog
     snapshot: Snapshot
-    columns: FileColumns
+    columns: ColumnSources
     begin: RowPosition
     limit: int
     masked: bool

@@ -24,7 +24,7 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.schema.nested_types import holds
 from explorer.data_files.arrow_columns import Shape, is_in_old_calendar, place_of
-from explorer.data_files.file_columns import FileColumns, case_collides
+from explorer.data_files.column_sources import ColumnSources, case_collides
 
 __all__ = ["shapes_of", "unread_file", "unread_table"]
 
@@ -45,7 +45,7 @@ def shapes_of(fields: Sequence[StructField], *, by_id: bool) -> tuple[Shape, ...
     return tuple(_shape(field, by_id) for field in fields)
 
 
-def unread_table(columns: FileColumns) -> str | None:
+def unread_table(columns: ColumnSources) -> str | None:
     """Return why rows of these columns are left to Spark, for people; None if they can be read here."""
     if case_collides(columns.schema):
         return "names of columns differ only by case"
@@ -58,7 +58,7 @@ def unread_table(columns: FileColumns) -> str | None:
 
 
 def unread_file(
-    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Callable[[str], bool], columns: FileColumns
+    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Callable[[str], bool], columns: ColumnSources
 ) -> str | None:
     """Return why the rows of a file are left to Spark, for people; None if they can be read here.
 

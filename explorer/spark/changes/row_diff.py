@@ -25,7 +25,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
-from explorer.data_files.file_columns import case_collides
+from explorer.data_files.column_sources import case_collides
 from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
 from explorer.spark.changes.pairing import check_keys
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows

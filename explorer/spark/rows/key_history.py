@@ -25,7 +25,7 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
 from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
-from explorer.data_files.file_columns import case_collides
+from explorer.data_files.column_sources import case_collides
 from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, source_rows

@@ -21,7 +21,7 @@ from explorer.core.errors import ExpressionRefused, RequestError, UnsupportedFea
 from explorer.core.protocol.schema.char_types import padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 from explorer.core.protocol.schema.field_metadata import COLLATIONS
-from explorer.data_files.file_columns import case_collides
+from explorer.data_files.column_sources import case_collides
 from explorer.spark.engine.expressions import has_collation
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.layout import Layout

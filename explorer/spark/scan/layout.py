@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.data_files.file_columns import FileColumns, case_collides, file_columns, file_columns_of
+from explorer.data_files.column_sources import ColumnSources, case_collides, column_sources, column_sources_of
 from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["Layout", "layout_of", "layout_of_schema"]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout(FileColumns):
+class Layout(ColumnSources):
     """How Spark reads some files.
 
     Attributes:
@@ -34,7 +34,7 @@ class Layout(FileColumns):
     unpadded: bool = False
 
     @classmethod
-    def of(cls, columns: FileColumns) -> Layout:
+    def of(cls, columns: ColumnSources) -> Layout:
         """Return the layout of columns, without marks."""
         return cls(
             columns.schema,
@@ -52,10 +52,10 @@ class Layout(FileColumns):
 
 
 def layout_of(snapshot: Snapshot) -> Layout:
-    """Return the layout of a snapshot's files; errors as `explorer.data_files.file_columns.file_columns`."""
-    return Layout.of(file_columns(snapshot))
+    """Return the layout of a snapshot's files; errors as `explorer.data_files.column_sources.column_sources`."""
+    return Layout.of(column_sources(snapshot))
 
 
 def layout_of_schema(schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool) -> Layout:
-    """Return the layout of files written under a schema; see `explorer.data_files.file_columns.file_columns_of`."""
-    return Layout.of(file_columns_of(schema, partition_columns, version, by_id=by_id))
+    """Return the layout of files written under a schema; see `explorer.data_files.column_sources.column_sources_of`."""
+    return Layout.of(column_sources_of(schema, partition_columns, version, by_id=by_id))

@@ -21,7 +21,7 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import check_clock, normalized_expression, quoted_text
-from explorer.data_files.file_columns import case_collides
+from explorer.data_files.column_sources import case_collides
 from explorer.spark.engine.expressions import analysed
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine

@@ -25,7 +25,7 @@ from explorer.views.rows.change_spans import ChangeSpan, change_spans
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
-from explorer.views.rows.spark_work import Ready, SparkWork, WorkState, start_notice
+from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
     from explorer.job import Job
@@ -88,8 +88,8 @@ class PagedRows:
             return
         self._begins = [None]
 
-        def make() -> Ready[RowPage | SparkOnly]:
-            return Ready(_first_rows(view, request, None))
+        def make() -> ReadyResult[RowPage | SparkOnly]:
+            return ReadyResult(_first_rows(view, request, None))
 
         self._work.begin(request, _learning(view.facts.log, make), quietly=True)
 
@@ -166,11 +166,11 @@ class PagedRows:
         return rows_listing(f"rows-v{request.version}", page.table, page.places)
 
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
-        def make() -> Job[Any] | Ready[Any]:
+        def make() -> Job[Any] | ReadyResult[Any]:
             where = request.where.strip() or None
             here = _first_rows(view, request, begin) if where is None else None
             if isinstance(here, RowPage):
-                return Ready(here)
+                return ReadyResult(here)
             from explorer.spark.rows.pages import row_page
 
             log, snapshot = view.facts.log, view.facts.snapshot(request.version)
@@ -364,17 +364,17 @@ def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition |
 
 
 def _learning(
-    log: DeltaLog, make: Callable[[], Job[_Result] | Ready[_Result]]
-) -> Callable[[], Job[_Result] | Ready[_Result]]:
+    log: DeltaLog, make: Callable[[], Job[_Result] | ReadyResult[_Result]]
+) -> Callable[[], Job[_Result] | ReadyResult[_Result]]:
     """Make a job from whose failure the log learns which file is missing."""
 
-    def made() -> Job[_Result] | Ready[_Result]:
+    def made() -> Job[_Result] | ReadyResult[_Result]:
         try:
             job = make()
         except ExplorerError as error:
             log.learn(error)
             raise
-        if isinstance(job, Ready):
+        if isinstance(job, ReadyResult):
             return job
         job.subscribe(lambda work: log.learn(work.error))
         return job

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.job import Job
 
 __all__ = [
-    "Ready",
+    "ReadyResult",
     "SparkStart",
     "SparkWork",
     "WorkState",
@@ -60,7 +60,7 @@ class _Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready(Generic[Result]):
+class ReadyResult(Generic[Result]):
     """A result that was there without a job."""
 
     value: Result
@@ -87,7 +87,9 @@ class SparkWork(Generic[Result]):
         self.key: Hashable = None
         self.result: Result | None = None
 
-    def begin(self, key: Hashable, make: Callable[[], Job[Result] | Ready[Result]], *, quietly: bool = False) -> None:
+    def begin(
+        self, key: Hashable, make: Callable[[], Job[Result] | ReadyResult[Result]], *, quietly: bool = False
+    ) -> None:
         """Begin a job; one that runs is stopped. This does not wait for what the job is made from.
 
         Args:
@@ -139,13 +141,13 @@ class SparkWork(Generic[Result]):
         if beginning is self._beginning:
             self._changed()
 
-    def _make(self, beginning: _Beginning, make: Callable[[], Job[Result] | Ready[Result]]) -> None:
+    def _make(self, beginning: _Beginning, make: Callable[[], Job[Result] | ReadyResult[Result]]) -> None:
         job: Job[Result] | None = None
         result: Result | None = None
         problem: Problem | None = None
         try:
             made = make()
-            if isinstance(made, Ready):
+            if isinstance(made, ReadyResult):
                 result = made.value
             else:
                 job = made

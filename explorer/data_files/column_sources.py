@@ -19,11 +19,11 @@ from explorer.core.protocol.table_definition import check_allowed_mapping
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["FileColumns", "case_collides", "file_columns", "file_columns_of"]
+__all__ = ["ColumnSources", "case_collides", "column_sources", "column_sources_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class FileColumns:
+class ColumnSources:
     """Where the columns of some files' rows come from.
 
     Attributes:
@@ -43,7 +43,7 @@ class FileColumns:
     zone: tzinfo = UTC
 
 
-def file_columns(snapshot: Snapshot) -> FileColumns:
+def column_sources(snapshot: Snapshot) -> ColumnSources:
     """Return where the columns of a snapshot's rows come from.
 
     Raises:
@@ -54,21 +54,21 @@ def file_columns(snapshot: Snapshot) -> FileColumns:
     check_allowed_mapping(mode, snapshot.metadata, snapshot.version)
     fields = snapshot.schema.fields
     schema = StructType(tuple(unmapped(field) for field in fields)) if mode == "none" else snapshot.schema
-    return file_columns_of(
+    return column_sources_of(
         schema, snapshot.partition_columns, snapshot.version, by_id=mode == "id", zone=snapshot.time_zone
     )
 
 
-def file_columns_of(
+def column_sources_of(
     schema: StructType, partition_columns: tuple[str, ...], version: int, *, by_id: bool, zone: tzinfo = UTC
-) -> FileColumns:
+) -> ColumnSources:
     """Return the same of files written under a schema.
 
     Args:
         schema: The columns to give; physical names and ids are those of the files.
         partition_columns: Logical names.
         version: For errors.
-        by_id, zone: As in `FileColumns`.
+        by_id, zone: As in `ColumnSources`.
 
     Raises:
         CorruptTable: A partition column is not in the schema.
@@ -84,7 +84,7 @@ def file_columns_of(
             )
         partitions.append(field)
     stored = tuple(field for field in schema.fields if field.name not in partition_columns)
-    return FileColumns(schema, stored, tuple(partitions), by_id, version, zone)
+    return ColumnSources(schema, stored, tuple(partitions), by_id, version, zone)
 
 
 def case_collides(schema: StructType) -> bool:
