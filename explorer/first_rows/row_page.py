@@ -16,7 +16,7 @@ from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, p
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowPage", "RowPosition", "files_holding", "page_of", "reading_phase", "with_warnings"]
+__all__ = ["RowPage", "RowPosition", "files_holding", "page_of", "reading_phase", "share_note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def page_of(
     following = _position(rows, limit) if rows.num_rows > limit else None
     shown = rows.slice(0, limit)
     places = _places(snapshot, shown)
-    note = with_warnings(_note(places, begin, following, snapshot.num_files, where=where), snapshot)
+    note = _with_warnings(_note(places, begin, following, snapshot.num_files, where=where), snapshot)
     table = shown.select(shown.column_names[:-2])
     return RowPage(table, places, begin, following, files_read, note, by_spark, reason)
 
@@ -111,7 +111,7 @@ def reading_phase(first: int, end: int, total: int) -> str:
     return f"Reading files {first + 1:,} to {end:,} of {total:,}"
 
 
-def with_warnings(note: str, snapshot: Snapshot) -> str:
+def _with_warnings(note: str, snapshot: Snapshot) -> str:
     """Return the note on some rows, with what a person must know who reads the version."""
     contested = () if snapshot.contested is None else (f"Error: {snapshot.contested.message}",)
     return " ".join((note, *contested, *(column.message for column in snapshot.unread_columns)))
@@ -149,3 +149,42 @@ def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, t
     place = f"file {low:,}" if low == high else f"files {low:,} to {high:,}"
     kind = "The first" if first_page else "The last" if following is None else "The next"
     return f"{kind} {rows}, from {place} of {total:,}."
+
+
+def share_note(snapshot: Snapshot, shown: int, read: int, *, complete: bool, where: bool = False) -> str:
+    """Return what share of a version some rows are, with the warnings about it.
+
+    Args:
+        snapshot: The version.
+        shown: How many rows there are.
+        read: How many files were read.
+        complete: There are no others.
+        where: They meet a condition.
+    """
+    return _with_warnings(_share(snapshot, shown, read, complete, where), snapshot)
+
+
+def _share(snapshot: Snapshot, shown: int, read: int, complete: bool, where: bool) -> str:
+    count = f"{shown:,} {'row' if shown == 1 else 'rows'}"
+    matching = " that match" if where else ""
+    total = snapshot.num_files
+    if total == 0:
+        return "The table has no files at this version."
+    if complete and shown == 0:
+        return f"No row{' matches' if where else ''} in {_files(total)}."
+    if complete:
+        return f"All {count}{matching}, from {_files(total)}."
+    known = None if where else _live_rows(snapshot)
+    of = "" if known is None else f" of {known:,}"
+    first = "" if read == 1 else f"{read:,} "
+    place = _files(total) if read == total else f"the first {first}of {_files(total)}"
+    return f"{count}{of}{matching} from {place}."
+
+
+def _files(count: int) -> str:
+    return f"{count:,} {'file' if count == 1 else 'files'}"
+
+
+def _live_rows(snapshot: Snapshot) -> int | None:
+    physical = snapshot.num_records
+    return None if physical is None else physical - snapshot.num_deleted_records

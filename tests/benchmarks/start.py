@@ -57,8 +57,8 @@ def sentence(record: dict[str, Any]) -> str:
     """What the guide says of a record."""
     demo, test = record["demo"]["seconds"], record["test"]["seconds"]
     return (
-        f"On {record['processors']} cores, from a fresh clone with pip and nothing cached, `make demo` answers after "
-        f"{demo:.0f} seconds,\nand `make test` takes {test / 60:.0f} minutes, its environment included."
+        f"On {record['processors']} cores, from a fresh clone with pip and an empty cache, `make demo` is ready in "
+        f"{demo:.0f} seconds,\nand `make test` takes {test / 60:.0f} minutes, including building the environment."
     )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
-from explorer.core.transaction.guards.column_dependents import char_guard, constraint_guard, generated_guard
 
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR, GENERATION_EXPRESSION, INVARIANTS
 from explorer.core.protocol.sql.stored_expressions import expression_columns
+from explorer.core.transaction.guards.columns import char_guard, constraint_guard, generated_guard
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import AddColumns
 from explorer.core.transaction.proposal import Circumstances

@@ -21,6 +21,7 @@ from explorer.auditing.erasure.proof import Basis
 from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.core.errors import Cancelled, ExpressionRefused, RequestError
 from explorer.core.versions.file_search import SearchResult
+from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.pages import table_page
 from explorer.page.tabs import handlers
@@ -30,6 +31,7 @@ from explorer.page.window import Message, WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CaseFile, CommitPin, read_case
 from explorer.views import TableView
+from explorer.views.rows import row_work
 from explorer.web.served_tables import Catalog
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs
@@ -274,6 +276,8 @@ def _read(
 ) -> WindowWork:
     work = idle_work(Catalog([str(root)]))
     monkeypatch.setitem(sys.modules, "explorer.spark.rows.pages", SimpleNamespace(row_page=begin))
+    # Its files hold nothing: the rows are left to Spark.
+    monkeypatch.setattr(row_work, "first_rows", lambda *_, **__: SparkOnly("a test reads them"))
     work.of(RowsWork).start(_view(root, query, work), Address.parse(query))
     _begun()
     return work
@@ -281,7 +285,11 @@ def _read(
 
 def _page_of_rows(*_args: object, **_values: object) -> _Job:
     rows, places = pa.table({"id": [1]}), pa.table({"path": ["0.parquet"], "row": [0], "masked": [False]})
-    return _Job(SimpleNamespace(table=rows, places=places, note="One row.", following=("0.parquet", 1)))
+    return _Job(
+        SimpleNamespace(
+            table=rows, places=places, note="One row.", by_spark=True, reason="", following=("0.parquet", 1)
+        )
+    )
 
 
 OTHER_PAGES: Final = ("?t=w/b&tab=data", "?t=w/a&tab=data&where=id+%3D+2", "?t=w/a&tab=data&v=1")
@@ -326,8 +334,8 @@ def test_rows_of_a_table_are_not_those_of_the_one_that_takes_its_place(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = _read(root, monkeypatch, _page_of_rows)
-    assert "Read at v2" in _regions(root, "?t=w/a&tab=data", work)["lead"]
+    assert "Read by Spark at v2" in _regions(root, "?t=w/a&tab=data", work)["lead"]
     _log(root / "a", table_id=OTHER_ID)
     lead = _regions(root, "?t=w/a&tab=data", work)["lead"]
-    assert "Read at v2" not in lead
+    assert "Read by Spark at v2" not in lead
     assert "Show 100 rows" in lead

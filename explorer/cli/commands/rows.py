@@ -83,7 +83,7 @@ def rows(
         _print_json(opened, snapshot, where, limit, page)
     elif page is not None:
         list_rows(page.table)
-        note(page.note)
+        note(_share(snapshot, page))
     else:
         _print(opened, snapshot, where, most)
     check_agreed(snapshot)
@@ -111,7 +111,7 @@ def head(
         print_rows(page.table)
     else:
         list_rows(page.table)
-        note(page.note)
+        note(_share(snapshot, page))
     check_agreed(snapshot)
 
 
@@ -123,6 +123,12 @@ def _first_rows(table: explorer.Table, snapshot: explorer.Snapshot, limit: int |
         return None
     page = first_rows(table, snapshot, None, limit)
     return None if isinstance(page, SparkOnly) else page
+
+
+def _share(snapshot: explorer.Snapshot, page: RowPage) -> str:
+    from explorer.first_rows.row_page import share_note
+
+    return share_note(snapshot, page.table.num_rows, page.files_read, complete=page.following is None)
 
 
 def _write(

@@ -69,7 +69,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
         return packaged
     unusable = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
-        f"Reading rows needs Spark with Java 17 or 21, and there is no such Java{unusable}. "
+        f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{unusable}. "
         f"To install one: {_INSTALL}. Everything except rows works without it.",
         engine="java",
         install=_INSTALL,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.first_rows.row_page import files_holding, reading_phase, with_warnings
+from explorer.first_rows.row_page import files_holding, reading_phase, share_note
 from explorer.job import Job
 from explorer.spark.engine.job import submit
 from explorer.spark.scan.scan import scan
@@ -83,31 +83,5 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         begin, end = end, end * _GROWTH
     rows = pa.concat_tables(parts).slice(0, limit)
     complete = end == files.num_rows and num_rows <= limit
-    note = with_warnings(_note(snapshot, rows.num_rows, end, complete, where), snapshot)
+    note = share_note(snapshot, rows.num_rows, end, complete=complete, where=where is not None)
     return Preview(rows, note, end, complete)
-
-
-def _note(snapshot: Snapshot, shown: int, read: int, complete: bool, where: str | None) -> str:
-    count = f"{shown:,} {'row' if shown == 1 else 'rows'}"
-    matching = " that match" if where is not None else ""
-    total = snapshot.num_files
-    if total == 0:
-        return "The table has no files at this version."
-    if complete and shown == 0:
-        return f"No row{' matches' if where is not None else ''} in {_files(total)}."
-    if complete:
-        return f"All {count}{matching}, from {_files(total)}."
-    known = None if where is not None else _live_rows(snapshot)
-    of = "" if known is None else f" of {known:,}"
-    first = "" if read == 1 else f"{read:,} "
-    place = _files(total) if read == total else f"the first {first}of {_files(total)}"
-    return f"{count}{of}{matching} from {place}."
-
-
-def _files(count: int) -> str:
-    return f"{count:,} {'file' if count == 1 else 'files'}"
-
-
-def _live_rows(snapshot: Snapshot) -> int | None:
-    physical = snapshot.num_records
-    return None if physical is None else physical - snapshot.num_deleted_records

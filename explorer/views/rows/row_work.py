@@ -69,6 +69,10 @@ class RowsRequest:
     where: str
     masked: bool
 
+    def __str__(self) -> str:
+        """Return what is read, for a log."""
+        return f"Rows of {self.location} at version {self.version}"
+
 
 class PagedRows:
     """At most one page of the rows of a version.

@@ -156,6 +156,8 @@ class SparkWork(Generic[Result]):
         except Exception as error:  # noqa: BLE001  # shown and logged, as nothing waits for this thread
             if not isinstance(error, ExplorerError):
                 log_failure(_log, "a job could not start", error)
+            elif not isinstance(error, Cancelled | RequestError):
+                log_failure(_log, f"{self.key} failed", error, logging.WARNING)
             problem = problem_of(error)
         with self._lock:
             wanted = beginning is self._beginning

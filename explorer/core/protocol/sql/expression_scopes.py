@@ -71,7 +71,7 @@ def _parameters(tokens: Sequence[Token], arrow: int) -> int:
     begin -= 1
     while begin > 0 and (tokens[begin].kind in ("word", "name") or tokens[begin].text == ","):
         begin -= 1
-    return begin if begin >= 0 and tokens[begin].text == "(" else arrow
+    return max(begin, 0) if begin <= 0 or tokens[begin].text == "(" else arrow
 
 
 def _ends(tokens: Sequence[Token]) -> list[int]:
