@@ -23,10 +23,10 @@ import pyarrow as pa
 import explorer
 from explorer.spark.checks.constraint_check import check
 from explorer.spark.engine.session import configure, engine
-from explorer.spark.rows.preview import preview
 from explorer.spark.scan.scan import scan
 from tests.benchmarks.runs import environment, run
 from tests.benchmarks.sets import FOLDER, REPOSITORY
+from tests.support.clients.client_process import duckdb_table
 from tests.support.clients.reference_writer_process import coordinates
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
@@ -36,6 +36,7 @@ SMALL_FILES: Final = max(100, min(10_000, ROWS // 500))
 ROUNDS: Final = 7
 WARM_UP: Final = 3
 FIRST_ROWS: Final = 20
+HEAD: Final = 100
 FIELDS: Final = [column("id", "long"), column("amount", "double"), column("name", "string"), column("kind", "integer")]
 CONDITION: Final = "amount >= 0 AND kind IS NOT NULL"
 
@@ -47,18 +48,16 @@ def measure() -> Iterator[dict[str, Any]]:
     _prepare()
     measured: Any = run("rows")
     yield from measured
-    cold = "import explorer; from explorer.spark.rows.preview import preview; t = explorer.open_table({!r}); "
-    cold += "preview(t, t.snapshot()).result()"
     start = time.perf_counter()
-    program = cold.format(str(FOLDER / f"masked-{ROWS}"))
+    program = f"import explorer; explorer.open_table({str(FOLDER / f'masked-{ROWS}')!r}).head({HEAD})"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=REPOSITORY, env=environment())
-    yield {"what": "first rows in a process of its own, Spark's start included", "ours": time.perf_counter() - start}
+    yield {"what": "first rows in a process of its own", "ours": time.perf_counter() - start}
 
 
 def main() -> None:
     """Print what was measured."""
     reference = start()
-    print(json.dumps([*_scans(reference), *_checks(), *_small_files(), *_difference(), *_first_rows()]))
+    print(json.dumps([*_scans(reference), *_checks(), *_small_files(), *_difference(), *_first_rows(reference)]))
     engine().stop()
 
 
@@ -164,18 +163,38 @@ def _difference() -> list[dict[str, Any]]:
     return [_record(what, found["ours"], found["join"], times=0.1)]
 
 
-def _first_rows() -> list[dict[str, Any]]:
-    rows = []
-    for name in (f"masked-{ROWS}", f"small-{SMALL_FILES}"):
+def _first_rows(reference: bool) -> list[dict[str, Any]]:
+    """The first rows, without Spark, beside other readers that open the table and read as many."""
+    records = []
+    for name in (f"masked-{ROWS}", f"small-{SMALL_FILES}", f"plain-{ROWS}"):
+        folder = str(FOLDER / name)
         times = []
         for _ in range(FIRST_ROWS):
             start = time.perf_counter()
-            table = explorer.open_table(FOLDER / name)
-            preview(table, table.snapshot(), 100).result()
+            assert explorer.open_table(folder).head(HEAD).num_rows == HEAD
             times.append(time.perf_counter() - start)
         late = statistics.quantiles(times, n=20)[-1]
-        rows.append(_record(f"first 100 rows of {name}, warm session, 95th percentile", late, None, most=1.5))
-    return rows
+        records.append(_record(f"first {HEAD} rows of {name}, without Spark, 95th percentile", late, None, most=0.15))
+        ways = {"ours": lambda folder=folder: explorer.open_table(folder).head(HEAD)} | _other_heads(folder, reference)
+        medians = _turns(ways)
+        records += [
+            _record(f"first {HEAD} rows of {name}, beside {other}", medians["ours"], seconds, times=1.0)
+            for other, seconds in medians.items()
+            if other != "ours"
+        ]
+    return records
+
+
+def _other_heads(folder: str, reference: bool) -> dict[str, Work]:
+    from deltalake import DeltaTable
+
+    ways: dict[str, Work] = {"DuckDB": lambda: duckdb_table(f"SELECT * FROM delta_scan('{folder}') LIMIT {HEAD}")}
+    if "plain" in folder:  # deltalake's dataset reads no table with deletion vectors
+        ways["deltalake and pyarrow"] = lambda: DeltaTable(folder).to_pyarrow_dataset().head(HEAD)
+    if reference:
+        session = engine().session()
+        ways["delta-spark"] = lambda: session.read.format("delta").load(folder).limit(HEAD).toArrow()
+    return ways
 
 
 def _record(
@@ -190,6 +209,7 @@ def _prepare() -> None:
     _made(FOLDER / f"masked-{ROWS}", lambda folder: _write(folder, FILES, 0.05))
     _made(FOLDER / f"changed-{ROWS}", _changed)
     _made(FOLDER / f"small-{SMALL_FILES}", _small)
+    _made(FOLDER / f"plain-{ROWS}", _plain)
 
 
 def _made(folder: Path, write: Callable[[Path], object]) -> None:
@@ -241,6 +261,15 @@ def _changed(folder: Path) -> None:
     remove = {"path": "f007.parquet", "deletionTimestamp": 1_700_000_001_000, "dataChange": True}
     lines = [json.dumps({"add": add}), json.dumps({"remove": remove})]
     (folder / "_delta_log" / f"{1:020}.json").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _plain(folder: Path) -> None:
+    """Twenty files, and no table feature, so that every reader reads it."""
+    from deltalake import write_deltalake
+
+    pick, count = np.random.default_rng(13), ROWS // FILES
+    for number in range(FILES):
+        write_deltalake(folder, _values(pick, number * count, count), mode="append")
 
 
 def _small(folder: Path) -> None:
