@@ -66,7 +66,7 @@ def test_a_copied_link_names_both_versions_and_may_follow_the_newest(opened: Any
 
 
 def test_a_result_that_comes_is_brought_into_sight(opened: Any) -> None:
-    page = opened(f"{TABLE}&tab=data")
+    page = opened(f"{TABLE}&tab=erasure")
     seen = """() => {
         const box = document.querySelector('[data-result]').getBoundingClientRect();
         return box.top >= 0 && box.bottom <= innerHeight;

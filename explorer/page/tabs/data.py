@@ -83,7 +83,7 @@ class RowsWork:
         """Return the values of the Data tab's template."""
         snapshot = view.facts.snapshot(view.version)
         request, mine = self._rows.asked, self._rows.is_of(view)
-        full = self._rows.listing() if mine else None
+        full = self._rows.listing() if mine and snapshot.num_files else None
         listing = arranged(full, address) if full is not None else None
         return {
             "columns": top_fields(snapshot, MOST_OFFERED),

@@ -125,6 +125,7 @@ def _stepped(browser: Any, root: str, tabs: Sequence[str] = tuple(tab.key for ta
     """Steps of each table on each tab."""
     with _window(browser) as page:
         page.goto(f"{root}/demo/sales/orders&tab=data")
+        page.click("#rows-where")  # the form that Spark answers: it starts
         wait_until(page, _SPARK_STANDS, every=200)
     for name in _STEPPED:
         for tab in tabs:

@@ -26,6 +26,7 @@ from explorer.core.protocol.sql.predicates import (
     parse_predicate,
     parts_of,
 )
+from explorer.core.protocol.sql.vetting import normalized_expression
 from explorer.spark.engine.session import Engine
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
@@ -107,7 +108,8 @@ def _is_read_alike(parser: Any, text: str) -> bool:
         return False
     if any(isinstance(part, SqlComparison) and part.value.kind in _MOMENTS for part in parts_of(found)):
         return False  # whether its text is one is only judged beside the type of the column
-    wanted = _tree(parser, text)
+    # Spark gets the normalized text: a column that it begins with would open a query in parentheses.
+    wanted = _tree(parser, normalized_expression(text).text)
     assert wanted is not None, f"{text!r} is no expression of Spark"
     columns = [part.column for part in parts_of(found) if isinstance(part, SqlComparison | Like | IsNull)]
     for column in columns:
