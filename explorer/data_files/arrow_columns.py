@@ -7,13 +7,14 @@ narrowed in silence. Spark's workers get this module by value: it needs nothing 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Shape", "check_field_ids", "column_of", "is_in_old_calendar", "place_of", "stored_names"]
+__all__ = ["FieldPlaces", "Shape", "check_field_ids", "columns_of", "is_in_old_calendar", "stored_names"]
 
 _FIELD_ID = b"PARQUET:field_id"
 
@@ -53,6 +54,51 @@ class Shape:
         return self.field_id is not None or any(part.has_id() for part in self.parts)
 
 
+class FieldPlaces:
+    """The places of fields of one level, each found without a search: a file may have a hundred thousand of them.
+
+    Args:
+        fields: The fields, as Arrow reads them.
+    """
+
+    def __init__(self, fields: Sequence[Any]) -> None:
+        self._fields = fields
+        self._names: dict[str, int] = {}
+        self._lowered: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
+        self._ids: dict[bytes, list[int]] | None = None
+        for place, field in enumerate(fields):
+            name = field.name
+            lowered = name.lower()
+            self._names.setdefault(name, place)
+            self._lowered.setdefault(lowered, place)
+            self._counts[lowered] += 1
+
+    def place(self, shape: Shape) -> int | None:
+        """Return where a column is: by its id, or by its name, exactly if possible, else ignoring case."""
+        if shape.field_id is not None:
+            return next(iter(self._of_id(shape.field_id)), None)
+        exact = self._names.get(shape.name)
+        return self._lowered.get(shape.name.lower()) if exact is None else exact
+
+    def is_ambiguous(self, shape: Shape) -> bool:
+        """Return whether several fields have the id of a column, or its name ignoring case; Spark refuses both."""
+        if shape.field_id is None:
+            return self._counts[shape.name.lower()] > 1
+        places = self._of_id(shape.field_id)
+        # A column that was found by its id is then read by its name in the file.
+        return len(places) > 1 or any(self._counts[self._fields[place].name.lower()] > 1 for place in places)
+
+    def _of_id(self, field_id: int) -> Sequence[int]:
+        if self._ids is None:
+            self._ids = {}
+            for place, field in enumerate(self._fields):
+                known = (field.metadata or {}).get(_FIELD_ID)
+                if known is not None:
+                    self._ids.setdefault(known, []).append(place)
+        return self._ids.get(str(field_id).encode(), ())
+
+
 def stored_names(schema: pa.Schema, columns: Sequence[Shape]) -> list[str] | None:
     """Return the names of the columns to read of a file; None reads all, where a dot would mean a path into a struct.
 
@@ -60,9 +106,10 @@ def stored_names(schema: pa.Schema, columns: Sequence[Shape]) -> list[str] | Non
         schema: The file's.
         columns: The columns to give.
     """
-    places = [place_of(list(schema), shape) for shape in columns]
-    names = [schema.field(place).name for place in places if place is not None]
-    return None if any("." in name for name in schema.names) else names
+    names = schema.names
+    fields = FieldPlaces(list(schema))
+    places = [fields.place(shape) for shape in columns]
+    return None if any("." in name for name in names) else [names[place] for place in places if place is not None]
 
 
 def check_field_ids(schema: pa.Schema, columns: Sequence[Shape]) -> None:
@@ -78,41 +125,30 @@ def check_field_ids(schema: pa.Schema, columns: Sequence[Shape]) -> None:
         )
 
 
-def place_of(fields: Sequence[Any], shape: Shape) -> int | None:
-    """Return where the column is among fields: by its id, or by its name, exactly if possible, else ignoring case."""
-    if shape.field_id is not None:
-        wanted = str(shape.field_id).encode()
-        ids = [(field.metadata or {}).get(_FIELD_ID) for field in fields]
-        return ids.index(wanted) if wanted in ids else None
-    names = [field.name for field in fields]
-    if shape.name in names:
-        return names.index(shape.name)
-    lowered = [name.lower() for name in names]
-    return lowered.index(shape.name.lower()) if shape.name.lower() in lowered else None
-
-
-def column_of(batch: pa.RecordBatch, shape: Shape) -> Any:
-    """Return a column of the rows of a file, in its type; null where the file lacks it.
+def columns_of(batch: pa.RecordBatch, shapes: Sequence[Shape]) -> list[Any]:
+    """Return columns of the rows of a file, each in its type; null where the file lacks one.
 
     Raises:
         pa.ArrowException, ValueError: A value does not fit the type, or its variants are shredded.
     """
-    place = place_of(list(batch.schema), shape)
-    if place is None:
-        return pa.nulls(batch.num_rows, shape.whole())
-    return _fitted(batch.column(place), shape)
+    fields = FieldPlaces(list(batch.schema))
+    return [_column(batch, fields.place(shape), shape) for shape in shapes]
 
 
-def is_in_old_calendar(metadata: dict[bytes, bytes] | None, columns: Sequence[Shape]) -> bool:
+def is_in_old_calendar(metadata: dict[bytes, bytes] | None, columns: Sequence[Shape], *, int96: bool = False) -> bool:
     """Return whether the days or times of a file are in the Julian calendar, which only Spark's own reader converts.
 
     Args:
         metadata: The keys and values of the file's footer.
         columns: The columns to give.
+        int96: Whether a time among them is stored in 96 bits; Spark 3.0 wrote these in the old calendar too.
     """
     known = metadata or {}
-    version = known.get(b"org.apache.spark.version", b"").decode("ascii", "replace")
-    old = b"org.apache.spark.legacyDateTime" in known or (version[:1].isdigit() and int(version.split(".")[0]) < 3)
+    version = known.get(b"org.apache.spark.version")
+    old = b"org.apache.spark.legacyDateTime" in known or (int96 and b"org.apache.spark.legacyINT96" in known)
+    if version is not None:
+        # Spark compares versions as texts.
+        old = old or version < (b"3.1.0" if int96 else b"3.0.0")
     return old and any(_holds_time(shape) for shape in columns)
 
 
@@ -127,6 +163,10 @@ def _parts_of(kind: Any) -> Iterator[Any]:
         yield from (kind.field(place) for place in range(kind.num_fields))
 
 
+def _column(batch: pa.RecordBatch, place: int | None, shape: Shape) -> Any:
+    return pa.nulls(batch.num_rows, shape.whole()) if place is None else _fitted(batch.column(place), shape)
+
+
 def _fitted(array: Any, shape: Shape) -> Any:
     """The array in the type that is asked for: parts by name or id, older types widened."""
     if not shape.parts:
@@ -135,7 +175,13 @@ def _fitted(array: Any, shape: Shape) -> Any:
         # A list's parts do not know that the list is a slice.
         array = array.take(pa.array(range(len(array)), pa.int32()))
     if pa.types.is_struct(shape.type):
-        parts = [_part(array, part) for part in shape.parts]
+        fields = list(array.type)
+        if any(field.name == "typed_value" for field in fields) and any(
+            part.name == "metadata" for part in shape.parts
+        ):
+            raise ValueError("its variants are shredded, which only Spark's own reader puts together")
+        places = FieldPlaces(fields)
+        parts = [_part(array, places.place(part), part) for part in shape.parts]
         return pa.StructArray.from_arrays(parts, fields=[part.field() for part in shape.parts], mask=array.is_null())
     if pa.types.is_list(shape.type):
         items = _fitted(array.values, shape.parts[0])
@@ -144,11 +190,7 @@ def _fitted(array: Any, shape: Shape) -> Any:
     return pa.MapArray.from_arrays(array.offsets, keys, items, mask=array.is_null())
 
 
-def _part(array: Any, part: Shape) -> Any:
-    fields = list(array.type)
-    place = place_of(fields, part)
-    if any(field.name == "typed_value" for field in fields) and part.name == "metadata":
-        raise ValueError("its variants are shredded, which only Spark's own reader puts together")
+def _part(array: Any, place: int | None, part: Shape) -> Any:
     return pa.nulls(len(array), part.whole()) if place is None else _fitted(array.field(place), part)
 
 

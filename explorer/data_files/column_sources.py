@@ -83,7 +83,8 @@ def column_sources_of(
                 version=version,
             )
         partitions.append(field)
-    stored = tuple(field for field in schema.fields if field.name not in partition_columns)
+    of_log = frozenset(partition_columns)
+    stored = tuple(field for field in schema.fields if field.name not in of_log)
     return ColumnSources(schema, stored, tuple(partitions), by_id, version, zone)
 
 

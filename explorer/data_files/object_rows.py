@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.footer_sizes import footer_size
-from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, is_in_old_calendar, stored_names
+from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, is_in_old_calendar, stored_names
 from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
 
@@ -177,7 +177,7 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         chosen = stored_names(parquet.schema_arrow, rows.columns)
         place = 0
         for batch in measured_batches(source, parquet, chosen, rows.room):
-            columns = [column_of(batch, shape) for shape in rows.columns]
+            columns = columns_of(batch, rows.columns)
             columns += [
                 pa.array([name], pa.string()).take(pa.array([0] * batch.num_rows, pa.int32())),
                 pa.array(range(place, place + batch.num_rows), pa.int64()),

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -24,15 +27,16 @@ from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import LogStore
-from explorer.data_files.arrow_columns import Shape, check_field_ids, column_of, stored_names
+from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.measured_batches import held_parts, spans_of
 from explorer.first_rows.shapes import shapes_of, unread_file
 
-__all__ = ["LiveFile", "NotReadHere", "missing_file", "read_rows_from", "wrong_size"]
+__all__ = ["LiveFile", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
 
+_Places = npt.NDArray[np.int64]
 MOST_BYTES: Final = 64 << 20
-"""Bytes that the rows of a page may take of one file, decoded."""
+"""Bytes that the rows of a page may take, decoded."""
 # Of so many bytes at the start of a column chunk, most pages with the first hundred rows are part.
 _BEGINNING: Final = 1 << 18
 _BUFFER: Final = 1 << 16
@@ -40,6 +44,13 @@ _MOST_ROWS: Final = 1 << 16
 # Bytes that the lists of a file may become for each byte of it, and at most.
 _LIST_RATIO: Final = 8
 _MOST_LIST_BYTES: Final = 1 << 30
+# Headers of pages that are read of a row group, besides some of each column: a page without values costs time too.
+_MOST_HEADERS: Final = 1 << 14
+_MOST_PLACES: Final = 1 << 62
+_HEADERS_OF_COLUMN: Final = 8
+# What Spark decompresses and decodes; Arrow does more.
+_CODECS: Final = ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "LZ4")
+_UNREAD_ENCODINGS: Final = ("BYTE_STREAM_SPLIT",)
 
 
 class NotReadHere(Exception):
@@ -52,6 +63,40 @@ class NotReadHere(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class PageMemory:
+    """The memory that the files of a page share, while some of them are read at the same time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._decoding = 0
+        self._kept = 0
+
+    @contextmanager
+    def decoding(self, size: int) -> Iterator[None]:
+        """Wait until rows of a size in bytes may be decoded beside those of other files."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._decoding or self._decoding + size <= MOST_BYTES)
+            self._decoding += size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._decoding -= size
+                self._changed.notify_all()
+
+    def keep(self, size: int) -> None:
+        """Count rows that are kept, in bytes.
+
+        Raises:
+            NotReadHere: The rows of the page take too much.
+        """
+        with self._changed:
+            self._kept += size
+            kept = self._kept
+        if kept > MOST_BYTES:
+            raise NotReadHere(f"its rows take more than {MOST_BYTES >> 20} MB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +120,8 @@ class LiveFile:
 
 
 def read_rows_from(
-    file: LiveFile, columns: ColumnSources, start: int, limit: int
-) -> tuple[list[Any], npt.NDArray[np.int64]]:
+    file: LiveFile, columns: ColumnSources, start: int, limit: int, memory: PageMemory
+) -> tuple[list[Any], _Places]:
     """Return the stored columns of the first rows from a place on, and the places of these rows.
 
     Args:
@@ -84,6 +129,7 @@ def read_rows_from(
         columns: Which columns to give.
         start: The first place.
         limit: Rows at most.
+        memory: What the page may take.
 
     Raises:
         StorageError: The file is missing, or cannot be fetched.
@@ -94,12 +140,18 @@ def read_rows_from(
     opened = _opened(file)
     shapes = shapes_of(columns.stored, by_id=columns.by_id)
     try:
-        reason = unread_file(opened.schema, opened.metadata.metadata, lambda name: _is_int96(opened, name), columns)
+        reason = unread_file(opened.schema, opened.metadata.metadata, _in_96_bits(opened), columns)
         if reason is not None:
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)
-        wanted = _places(opened.metadata.num_rows, file.masked, start, limit)
-        parts = _columns(_batches(file, opened, stored_names(opened.schema, shapes), wanted), shapes)
+        # Spark counts the rows of the groups too, whatever the footer records of all of them.
+        ends = _group_ends(opened)
+        wanted = _places(int(ends[-1]) if len(ends) else 0, file.masked, start, limit)
+        names = stored_names(opened.schema, shapes)
+        with closing(_batches(file, opened, names, wanted, ends, memory=memory)) as batches:
+            parts, rows = _columns(batches, shapes, memory)
+        if rows != len(wanted):
+            raise NotReadHere(f"the file {file.raw_path} has fewer rows than its footer records")
         arrays = [
             pa.concat_arrays(part) if part else pa.nulls(0, shape.whole())
             for part, shape in zip(parts, shapes, strict=True)
@@ -151,65 +203,116 @@ def _opened(file: LiveFile) -> OpenFile:
         raise NotReadHere(f"the file {file.raw_path} has no readable footer: {_first_line(error)}") from error
 
 
-def _columns(batches: Iterator[pa.RecordBatch], shapes: Sequence[Shape]) -> list[list[Any]]:
-    """The parts of each column."""
+def _columns(
+    batches: Iterator[pa.RecordBatch], shapes: Sequence[Shape], memory: PageMemory
+) -> tuple[list[list[Any]], int]:
+    """The parts of each column, and the number of rows."""
     parts: list[list[Any]] = [[] for _ in shapes]
-    taken = 0
+    rows = 0
     for batch in batches:
-        for column, shape in zip(parts, shapes, strict=True):
-            column.append(column_of(batch, shape))
-            # Values may be indices of a dictionary until now.
-            taken += column[-1].nbytes
-        if taken > MOST_BYTES:
-            raise NotReadHere(f"its rows take more than {MOST_BYTES >> 20} MB")
-    return parts
+        rows += batch.num_rows
+        made = columns_of(batch, shapes)
+        # Values may be indices of a dictionary until now.
+        memory.keep(sum(part.nbytes for part in made))
+        for column, part in zip(parts, made, strict=True):
+            column.append(part)
+    return parts, rows
 
 
-def _places(rows: int, masked: npt.NDArray[np.uint64], start: int, limit: int) -> npt.NDArray[np.int64]:
+def _places(rows: int, masked: npt.NDArray[np.uint64], start: int, limit: int) -> _Places:
     """The first places from a start on that are not masked."""
-    hidden = masked.astype(np.int64)
-    end = min(rows, start + limit + len(hidden))
-    return np.setdiff1d(np.arange(start, max(start, end), dtype=np.int64), hidden, assume_unique=True)[:limit]
+    first, last = (int(place) for place in np.searchsorted(masked, np.array([start, max(start, rows)], np.uint64)))
+    end = max(start, min(rows, start + limit + last - first))
+    is_live = np.ones(end - start, bool)
+    hidden = masked[first : np.searchsorted(masked, np.uint64(end))]
+    is_live[(hidden - np.uint64(start)).astype(np.int64)] = False
+    return (np.flatnonzero(is_live)[:limit] + start).astype(np.int64)
+
+
+def _group_ends(opened: OpenFile) -> _Places:
+    """The number of rows up to the end of each row group."""
+    metadata = opened.metadata
+    rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    ends = list(accumulate(rows))
+    if min(rows, default=0) < 0 or max(ends, default=0) > _MOST_PLACES:
+        raise NotReadHere("its footer records an impossible number of rows")
+    return np.array(ends, np.int64)
 
 
 def _batches(
-    file: LiveFile, opened: OpenFile, names: list[str] | None, wanted: npt.NDArray[np.int64]
-) -> Iterator[pa.RecordBatch]:
+    file: LiveFile,
+    opened: OpenFile,
+    names: list[str] | None,
+    wanted: _Places,
+    ends: _Places,
+    *,
+    memory: PageMemory,
+) -> Generator[pa.RecordBatch, None, None]:
     """The rows at some places of a file, ascending."""
-    metadata, first = opened.metadata, 0
-    for group in range(metadata.num_row_groups):
-        rows = metadata.row_group(group).num_rows
-        mine = wanted[(wanted >= first) & (wanted < first + rows)] - first
-        if len(mine):
-            yield from _of_group(file, opened, group, names, mine)
-        first += rows
+    groups = np.searchsorted(ends, wanted, side="right")
+    for group in np.unique(groups).tolist():
+        first = int(ends[group - 1]) if group else 0
+        yield from _of_group(file, opened, group, names, wanted[groups == group] - first, memory=memory)
 
 
 def _of_group(
-    file: LiveFile, opened: OpenFile, group: int, names: list[str] | None, wanted: npt.NDArray[np.int64]
+    file: LiveFile,
+    opened: OpenFile,
+    group: int,
+    names: list[str] | None,
+    wanted: _Places,
+    *,
+    memory: PageMemory,
 ) -> Iterator[pa.RecordBatch]:
     needed = int(wanted[-1]) + 1
     described, of_group = opened.metadata.schema, opened.metadata.row_group(group)
-    leaves = [place for place in range(len(described)) if _is_needed(described.column(place).path, names)]
-    chunks = [chunk_of(of_group.column(place), described.column(place), opened.size) for place in leaves]
+    needed_names = None if names is None else frozenset(names)
+    leaves = [place for place in range(len(described)) if _is_needed(described.column(place).path, needed_names)]
+    stored = [of_group.column(place) for place in leaves]
+    for column in stored:
+        _check_readable(column)
+    chunks = [
+        chunk_of(column, described.column(place), opened.size) for column, place in zip(stored, leaves, strict=True)
+    ]
     source = _source(file, opened, chunks)
-    at_once = _rows_at_once(source, opened.size, chunks, needed)
+    at_once, taken = _rows_at_once(source, opened.size, chunks, needed)
     begin = 0
-    reader = opened.reader(source, buffer=_BUFFER)
-    for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
-        mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
-        begin += batch.num_rows
-        if len(mine):
-            yield batch.take(int64s(mine))
-        if begin >= needed:
-            return
+    with memory.decoding(taken):
+        reader = opened.reader(source, buffer=_BUFFER)
+        for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
+            mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
+            begin += batch.num_rows
+            if len(mine):
+                yield batch.take(int64s(mine))
+            if begin >= needed:
+                return
 
 
-def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) -> int:
-    """How many rows may be decoded at once, of so many that are needed of a row group."""
+def _check_readable(stored: Any) -> None:
+    """Check that Spark decompresses and decodes a column chunk.
+
+    Raises:
+        NotReadHere: It does not.
+    """
+    if stored.compression not in _CODECS:
+        raise NotReadHere(f"the column {stored.path_in_schema} is compressed with {stored.compression}")
+    if any(encoding in _UNREAD_ENCODINGS for encoding in stored.encodings):
+        raise NotReadHere(f"the column {stored.path_in_schema} is encoded as {', '.join(stored.encodings)}")
+
+
+def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) -> tuple[int, int]:
+    """How many rows may be decoded at once, of so many that are needed of a row group, and the bytes they take."""
+    remaining = _MOST_HEADERS + _HEADERS_OF_COLUMN * len(chunks)
+
+    def read(length: int, start: int) -> bytes:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0:
+            raise NotReadHere(f"the rows are in more than {_MOST_HEADERS:,} pages")
+        return bytes(source.read_at(length, start))
 
     def measured(chunk: Chunk) -> ChunkRows:
-        found = chunk_rows(chunk, lambda length, start: bytes(source.read_at(length, start)), MOST_BYTES)
+        found = chunk_rows(chunk, read, MOST_BYTES)
         # The chunk is read page by page here, and not held.
         return replace(found, around=found.around - chunk.length)
 
@@ -220,31 +323,28 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     repeated = sum(measured(chunk).size(rows) for chunk in chunks if chunk.levels > 1)
     if taken > MOST_BYTES or repeated > min(max(MOST_BYTES, size * _LIST_RATIO), _MOST_LIST_BYTES):
         raise NotReadHere(f"one of its rows may take more than {MOST_BYTES >> 20} MB")
-    return rows
+    return rows, taken + repeated
 
 
 def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk]) -> Any:
     """The file; of a remote one, the beginnings of the chunks in memory, fetched at the same time."""
     if opened.is_local:
         return opened.file
-    spans = spans_of([replace(chunk, length=min(chunk.length, _BEGINNING)) for chunk in chunks])
+    most = min(_BEGINNING, MOST_BYTES // max(1, len(chunks)))
+    spans = spans_of([replace(chunk, length=min(chunk.length, most)) for chunk in chunks])
     return held_parts(opened.file, opened.size, spans, file.store.read_parts(file.key, spans))
 
 
-def _is_needed(path: str, names: list[str] | None) -> bool:
+def _is_needed(path: str, names: frozenset[str] | None) -> bool:
     return names is None or path.partition(".")[0] in names
 
 
-def _is_int96(opened: OpenFile, name: str) -> bool:
-    """Whether all times of a top-level column are stored in 96 bits."""
+def _in_96_bits(opened: OpenFile) -> frozenset[str]:
+    """The top-level columns with a time that is stored in 96 bits; other names too where a name has a dot."""
     described = opened.metadata.schema
-    leaves = [described.column(place) for place in range(len(described))]
-    times = [leaf for leaf in leaves if leaf.path.partition(".")[0] == name and _is_time(leaf)]
-    return bool(times) and all(leaf.physical_type == "INT96" for leaf in times)
-
-
-def _is_time(leaf: Any) -> bool:
-    return bool(leaf.physical_type == "INT96" or leaf.logical_type.type == "TIMESTAMP")
+    leaves = (described.column(place) for place in range(len(described)))
+    paths = (leaf.path.split(".") for leaf in leaves if leaf.physical_type == "INT96")
+    return frozenset(name for path in paths for name in accumulate(path, "{}.{}".format))
 
 
 def _first_line(error: Exception) -> str:

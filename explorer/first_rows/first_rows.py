@@ -28,7 +28,7 @@ from explorer.core.protocol.schema.data_types import VOID, StructField
 from explorer.data_files.column_sources import ColumnSources, column_sources
 from explorer.data_files.partition_columns import partition_columns
 from explorer.data_files.physical_columns import physical_column
-from explorer.first_rows.file_rows import LiveFile, NotReadHere, read_rows_from
+from explorer.first_rows.file_rows import LiveFile, NotReadHere, PageMemory, read_rows_from
 from explorer.first_rows.padding import padded_column
 from explorer.first_rows.row_page import RowPage, RowPosition, files_holding, page_of
 from explorer.first_rows.shapes import unread_table
@@ -43,6 +43,8 @@ MOST_FILES: Final = 128
 """Files that are opened for a page."""
 MOST_ROWS: Final = 10_000
 """Rows of a page."""
+MOST_MASKED: Final = 1 << 22
+"""Rows that the deletion vectors of these files mask, of eight bytes each."""
 _GROWTH: Final = 4
 _FILE: Final = "__explorer_file"
 _PLACE: Final = "__explorer_place"
@@ -128,25 +130,29 @@ class _Reading:
         all_files = self.snapshot.logical_files
         files = all_files.slice(self.begin.file)
         check_listed_once(files, self.snapshot.version)
+        memory = PageMemory()
         first, count = 0, max(1, files_holding(files, self.begin.row + self.limit + 1, masked=self.masked))
         parts, rows = [self._no_rows()], 0
         while first < files.num_rows and rows <= self.limit:
             end = min(first + count, files.num_rows)
             if end > MOST_FILES:
                 raise NotReadHere(f"the rows are in more than {MOST_FILES} files")
+            if (pc.sum(files.column("dv_cardinality").slice(0, end)).as_py() or 0) > MOST_MASKED:
+                raise NotReadHere(f"the deletion vectors mask more than {MOST_MASKED:,} rows")
             # One row more than wanted shows where the next page begins.
-            parts += self._read(files.slice(first, end - first), self.begin.file + first, self.limit + 1 - rows)
+            part, number = files.slice(first, end - first), self.begin.file + first
+            parts += self._read(part, number, self.limit + 1 - rows, memory)
             rows = sum(part.num_rows for part in parts)
             first, count = end, count * _GROWTH
         table = pa.concat_tables(parts)
         return page_of(self.snapshot, table, self.begin, self.limit, files_read=first, by_spark=False)
 
-    def _read(self, files: pa.Table, number: int, limit: int) -> list[pa.Table]:
+    def _read(self, files: pa.Table, number: int, limit: int, memory: PageMemory) -> list[pa.Table]:
         """The rows of some files, one table each, of which the last ones may not be needed."""
         live = self._live_files(files)
         values = partition_columns(self.columns, files)
         starts = [self.begin.row if number + place == self.begin.file else 0 for place in range(len(live))]
-        read = partial(read_rows_from, columns=self.columns, limit=limit)
+        read = partial(read_rows_from, columns=self.columns, limit=limit, memory=memory)
         found = _in_parallel(lambda place: read(live[place], start=starts[place]), range(len(live)))
         return [
             self._table(arrays, places, {name: array[place] for name, array in values.items()}, number + place)

@@ -6,7 +6,7 @@ known to give the same values by both readers is left to Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, assert_never
 
 import pyarrow as pa
@@ -22,8 +22,8 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     has_misplaced_void,
 )
-from explorer.core.protocol.schema.nested_types import holds
-from explorer.data_files.arrow_columns import Shape, is_in_old_calendar, place_of
+from explorer.core.protocol.schema.nested_types import holds, nested_types
+from explorer.data_files.arrow_columns import FieldPlaces, Shape, is_in_old_calendar
 from explorer.data_files.column_sources import ColumnSources, case_collides
 
 __all__ = ["shapes_of", "unread_file", "unread_table"]
@@ -47,6 +47,8 @@ def shapes_of(fields: Sequence[StructField], *, by_id: bool) -> tuple[Shape, ...
 
 def unread_table(columns: ColumnSources) -> str | None:
     """Return why rows of these columns are left to Spark, for people; None if they can be read here."""
+    if any("\0" in name for name in _names(columns.schema)):
+        return "a name of a column has a NUL, where Arrow ends it"
     if case_collides(columns.schema):
         return "names of columns differ only by case"
     for field in columns.stored:
@@ -58,29 +60,38 @@ def unread_table(columns: ColumnSources) -> str | None:
 
 
 def unread_file(
-    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Callable[[str], bool], columns: ColumnSources
+    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Collection[str], columns: ColumnSources
 ) -> str | None:
     """Return why the rows of a file are left to Spark, for people; None if they can be read here.
 
     Args:
         schema: Its columns as Arrow reads them.
         metadata: The keys and values of its footer.
-        int96: Whether the times of a top-level column are stored in 96 bits.
+        int96: Top-level columns with times that are stored in 96 bits.
         columns: The columns to give.
     """
     shapes = shapes_of(columns.stored, by_id=columns.by_id)
-    if is_in_old_calendar(metadata, shapes):
+    if is_in_old_calendar(metadata, shapes, int96=bool(int96)):
         return "its dates and times are in the calendar of Spark 2"
     fields = list(schema)
+    found = FieldPlaces(fields)
     for field, shape in zip(columns.stored, shapes, strict=True):
         if field.type == VOID:
             continue
-        if _is_ambiguous(fields, shape):
+        if found.is_ambiguous(shape):
             return f"it has several columns {shape.name}"
-        place = place_of(fields, shape)
-        if place is not None and not _is_read(fields[place].type, field.type, shape, int96(fields[place].name)):
-            return f"the column {field.name} is stored as {fields[place].type}"
+        place = found.place(shape)
+        if place is None:
+            continue
+        stored = fields[place]
+        if not _is_read(stored.type, field.type, shape, stored.name in int96):
+            return f"the column {field.name} is stored as {stored.type}"
     return None
+
+
+def _names(schema: StructType) -> Iterator[str]:
+    structs = (kind for kind in nested_types(schema) if isinstance(kind, StructType))
+    return (name for struct in structs for field in struct.fields for name in (field.name, field.physical_name))
 
 
 def _shape(field: StructField, by_id: bool) -> Shape:
@@ -104,12 +115,6 @@ def _typed(name: str, field_id: int | None, kind: DataType, by_id: bool) -> Shap
             assert_never(kind)
 
 
-def _is_ambiguous(fields: Sequence[Any], shape: Shape) -> bool:
-    """Whether Spark would refuse a file, as several of its columns have the name, apart from case."""
-    names = [field.name.lower() for field in fields]
-    return shape.field_id is None and names.count(shape.name.lower()) > 1
-
-
 def _is_read(stored: Any, kind: DataType, shape: Shape, int96: bool) -> bool:
     match kind:
         case StructType():
@@ -130,10 +135,11 @@ def _is_read(stored: Any, kind: DataType, shape: Shape, int96: bool) -> bool:
 
 
 def _is_struct_read(fields: Sequence[Any], kind: StructType, shape: Shape, int96: bool) -> bool:
-    places = [place_of(fields, part) for part in shape.parts]
+    found = FieldPlaces(fields)
+    places = [found.place(part) for part in shape.parts]
     # Spark cannot tell a null struct from one whose fields a file lacks, unless it reads another field for that.
     return any(place is not None for place in places) and all(
-        place is None or (not _is_ambiguous(fields, part) and _is_read(fields[place].type, field.type, part, int96))
+        place is None or (not found.is_ambiguous(part) and _is_read(fields[place].type, field.type, part, int96))
         for place, field, part in zip(places, kind.fields, shape.parts, strict=True)
     )
 

@@ -12,7 +12,7 @@ from explorer.page.tabs.data import RowsWork
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
-from tests.support.logs.spark_tables import DataFile, column, write_table
+from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 from tests.support.pages.open_windows import Window
 
 ROWS = pa.table({"id": list(range(150)), "name": [f"row {number}" for number in range(150)]})
@@ -82,3 +82,17 @@ def test_every_tab_but_data_reads_no_rows(root: Path) -> None:
         window.ask("go", query=f"?t=w/t&tab={tab}", asked=True)
         with pytest.raises(RequestError, match="No rows have been read"):
             assert window.session.work.of(RowsWork).asked
+
+
+def test_dates_that_python_lacks_are_shown_as_texts(root: Path) -> None:
+    far = pa.array([569 * 10**15, None], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    day = pa.array([5_000_000, None], pa.int32()).cast(pa.date32())
+    nested = pa.StructArray.from_arrays([day, pa.array([7, 8])], names=["day", "n"])
+    kind = struct(column("day", "date"), column("n", "long"))
+    fields = [column("far", "timestamp"), column("list", {"type": "array", "elementType": kind, "containsNull": True})]
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), nested)
+    write_table(root / "far", fields, [DataFile("a.parquet", pa.table({"far": far, "list": lists}))])
+    window = Window(Catalog([str(root)]), "?t=w/far")
+    lead = shown(window, "?t=w/far&tab=data", "All 2 rows, from")
+    assert "20000-" in lead
+    assert "15659-" in lead, lead

@@ -31,6 +31,7 @@ def rows_listing(name: str, rows: pa.Table, places: pa.Table) -> Listing:
         rows: The table's columns.
         places: A row for each: path, row, masked.
     """
+    rows = _in_python(rows)
     sign, tone, file, row = _free(rows, "mark", "tone", "file", "row")
     masked = places.column("masked")
     marks = {
@@ -52,7 +53,7 @@ def changes_listing(name: str, rows: pa.Table) -> Listing:
         name: Name of the list.
         rows: The table's columns, then those of the change feed.
     """
-    own = rows.select(rows.column_names[: -len(_CHANGE_COLUMNS)])
+    own = _in_python(rows.select(rows.column_names[: -len(_CHANGE_COLUMNS)]))
     kinds, versions, times = rows.columns[-len(_CHANGE_COLUMNS) :]
     sign, tone, change, version, time = _free(own, "sign", "tone", "change", "version", "time")
     words = [_CHANGES.get(kind, ("", "", kind)) for kind in kinds.to_pylist()]
@@ -71,6 +72,36 @@ def changes_listing(name: str, rows: pa.Table) -> Listing:
         ListingColumn(time, "committed", "time"),
     )
     return Listing(name, columns, _joined(own, marks), (change, *_searched(own)))
+
+
+def _in_python(rows: pa.Table) -> pa.Table:
+    """Return the rows with columns of dates and times as texts where Python has no such date: years 1 to 9999 only."""
+    for place, field in enumerate(rows.schema):
+        as_text = _without_times(field.type)
+        if as_text != field.type and not _fits(rows.column(place)):
+            rows = rows.set_column(place, field.name, rows.column(place).cast(as_text))
+    return rows
+
+
+def _fits(column: pa.ChunkedArray) -> bool:
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return False
+    return True
+
+
+def _without_times(kind: pa.DataType) -> pa.DataType:
+    """Return a type with texts instead of dates and times, at any depth."""
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_times(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_times(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_without_times(kind.key_type), _without_times(kind.item_type))
+    return kind
 
 
 def _free(rows: pa.Table, *names: str) -> list[str]:
