@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from explorer.cli.output import encode
 from explorer.cli.report_files import check_place
 from explorer.core.errors import RequestError, StorageError
+from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.spreadsheet import cells, escaped_words, text_column
 from explorer.storage.atomic_write import atomic_write
 
@@ -182,11 +183,13 @@ def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_nested(column.type):
         return pa.array([None if value is None else encode(value).decode() for value in _plain_column(column)], kind)
     # Times and binary as they are in JSON.
-    texts = (None if value is None else encode(value).decode().strip('"') for value in column.to_pylist())
+    values = with_python_dates(column).to_pylist()
+    texts = (None if value is None else encode(value).decode().strip('"') for value in values)
     return pa.array(list(texts), kind)
 
 
 def _plain_column(column: pa.Array) -> list[Any]:
+    column = with_python_dates(column)
     kind = column.type
     if not pa.types.is_nested(kind) and not isinstance(kind, pa.JsonType):
         values: list[Any] = column.to_pylist()

@@ -13,6 +13,7 @@ import msgspec
 
 from explorer import formatting as fmt
 from explorer.cli.output import later, listing
+from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.core.protocol.json_values import JsonRecord
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def list_rows(rows: pa.Table) -> None:
     """Print rows as a table for people."""
     names = rows.column_names
     lines = (
-        tuple(fmt.value_text(value, _WIDEST) for value in row) for row in zip(*rows.to_pydict().values(), strict=True)
+        tuple(fmt.value_text(value, _WIDEST) for value in row)
+        for row in zip(*(with_python_dates(column).to_pylist() for column in rows.columns), strict=True)
     )
     listing(names, lines, f"No rows. Columns: {', '.join(names)}")

@@ -190,3 +190,17 @@ def test_the_command_prints_the_first_rows(root: Path, tmp_path: Path) -> None:
     assert "All 16 rows, from 4 files." in shown.stdout + shown.stderr
     subprocess.run([*command, "rows", str(root), "--limit", "3", "--output", str(out)], env=env, check=True)
     assert pq.read_table(out).column("id").to_pylist() == [0, 1, 2]
+
+
+def test_dates_that_python_lacks_are_printed_as_texts(tmp_path: Path) -> None:
+    days = pa.array([20_000, 3_000_000, None], pa.int32()).cast(pa.date32())
+    times = pa.array([0, 300_000_000_000_000_000, None], pa.timestamp("us", "UTC"))
+    fields = [column("day", "date"), column("at", "timestamp")]
+    root = write_table(tmp_path / "t", fields, [DataFile("a.parquet", pa.table({"day": days, "at": times}))])
+    command = [sys.executable, "-m", "explorer.cli", "head", str(root)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "10183-" in shown
+    assert '"day":"10183-' in lines[1]
+    assert '"at":"11476-' in lines[1]
+    assert lines[2] == '{"day":null,"at":null}'

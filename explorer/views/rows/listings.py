@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.views.listing import Listing, ListingColumn
 
 __all__ = ["changes_listing", "rows_listing"]
@@ -75,33 +76,9 @@ def changes_listing(name: str, rows: pa.Table) -> Listing:
 
 
 def _in_python(rows: pa.Table) -> pa.Table:
-    """Return the rows with columns of dates and times as texts where Python has no such date: years 1 to 9999 only."""
-    for place, field in enumerate(rows.schema):
-        as_text = _without_times(field.type)
-        if as_text != field.type and not _fits(rows.column(place)):
-            rows = rows.set_column(place, field.name, rows.column(place).cast(as_text))
-    return rows
-
-
-def _fits(column: pa.ChunkedArray) -> bool:
-    try:
-        column.to_pylist()
-    except (OverflowError, ValueError):
-        return False
-    return True
-
-
-def _without_times(kind: pa.DataType) -> pa.DataType:
-    """Return a type with texts instead of dates and times, at any depth."""
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return pa.string()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_times(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_without_times(kind.value_type)))
-    if pa.types.is_map(kind):
-        return pa.map_(_without_times(kind.key_type), _without_times(kind.item_type))
-    return kind
+    """Return the rows with dates and times as texts where Python has no such date."""
+    columns = [with_python_dates(column) for column in rows.columns]
+    return pa.Table.from_arrays(columns, names=rows.column_names)
 
 
 def _free(rows: pa.Table, *names: str) -> list[str]:
