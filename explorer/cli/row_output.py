@@ -110,21 +110,24 @@ def write_stream(stream: RowStream, output: Path, limit: int | None, *, exact_cs
 
 def print_stream(stream: RowStream, limit: int | None) -> None:
     """Write each row as a JSON line."""
-    from explorer.cli.row_files import json_rows
     from explorer.cli.row_output import followed
     from explorer.spark.rows.batches import row_batches
 
     with closing(row_batches(stream, followed)) as batches:
         for batch in limited(batches, limit):
-            sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
+            _print_batch(batch)
 
 
 def print_rows(rows: pa.Table) -> None:
     """Write each row of a table as a JSON line."""
+    for batch in rows.to_batches():
+        _print_batch(batch)
+
+
+def _print_batch(batch: pa.RecordBatch) -> None:
     from explorer.cli.row_files import json_rows
 
-    for batch in rows.to_batches():
-        sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
+    sys.stdout.buffer.writelines(line + b"\n" for line in json_rows(batch))
 
 
 def limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:

@@ -27,10 +27,10 @@ from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.schema.data_types import StructField
 from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
-from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.measured_batches import held_parts, spans_of
-from explorer.first_rows.shapes import shapes_of, unread_file
+from explorer.first_rows.shapes import unread_file
 
 __all__ = ["LiveFile", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
 
@@ -120,14 +120,20 @@ class LiveFile:
 
 
 def read_rows_from(
-    file: LiveFile, columns: ColumnSources, start: int, limit: int, memory: PageMemory
+    file: LiveFile,
+    start: int,
+    *,
+    columns: Sequence[StructField],
+    shapes: Sequence[Shape],
+    limit: int,
+    memory: PageMemory,
 ) -> tuple[list[Any], _Places]:
     """Return the stored columns of the first rows from a place on, and the places of these rows.
 
     Args:
         file: The file.
-        columns: Which columns to give.
         start: The first place.
+        columns, shapes: Which columns to give, and how to read them.
         limit: Rows at most.
         memory: What the page may take.
 
@@ -138,9 +144,8 @@ def read_rows_from(
         NotReadHere: Spark must read it.
     """
     opened = _opened(file)
-    shapes = shapes_of(columns.stored, by_id=columns.by_id)
     try:
-        reason = unread_file(opened.schema, opened.metadata.metadata, _in_96_bits(opened), columns)
+        reason = unread_file(opened.schema, opened.metadata.metadata, _in_96_bits(opened), columns, shapes)
         if reason is not None:
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)

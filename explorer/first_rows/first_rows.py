@@ -31,7 +31,7 @@ from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.file_rows import LiveFile, NotReadHere, PageMemory, read_rows_from
 from explorer.first_rows.padding import padded_column
 from explorer.first_rows.row_page import RowPage, RowPosition, files_holding, page_of
-from explorer.first_rows.shapes import unread_table
+from explorer.first_rows.shapes import shapes_of, unread_table
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -131,7 +131,9 @@ class _Reading:
         files = all_files.slice(self.begin.file)
         check_listed_once(files, self.snapshot.version)
         memory = PageMemory()
-        first, count = 0, max(1, files_holding(files, self.begin.row + self.limit + 1, masked=self.masked))
+        # No more files are opened than these, so that the others need not be counted.
+        nearest = files.slice(0, MOST_FILES + 1)
+        first, count = 0, max(1, files_holding(nearest, self.begin.row + self.limit + 1, masked=self.masked))
         parts, rows = [self._no_rows()], 0
         while first < files.num_rows and rows <= self.limit:
             end = min(first + count, files.num_rows)
@@ -152,10 +154,13 @@ class _Reading:
         live = self._live_files(files)
         values = partition_columns(self.columns, files)
         starts = [self.begin.row if number + place == self.begin.file else 0 for place in range(len(live))]
-        read = partial(read_rows_from, columns=self.columns, limit=limit, memory=memory)
+        stored = self.columns.stored
+        shapes = shapes_of(stored, by_id=self.columns.by_id)
+        read = partial(read_rows_from, columns=stored, shapes=shapes, limit=limit, memory=memory)
         found = _in_parallel(lambda place: read(live[place], start=starts[place]), range(len(live)))
+        schema = self._schema()
         return [
-            self._table(arrays, places, {name: array[place] for name, array in values.items()}, number + place)
+            self._table(schema, arrays, places, {name: array[place] for name, array in values.items()}, number + place)
             for place, (arrays, places) in enumerate(found)
         ]
 
@@ -176,16 +181,20 @@ class _Reading:
         return found
 
     def _table(
-        self, arrays: Sequence[Any], places: npt.NDArray[np.int64], values: dict[str, Any], number: int
+        self,
+        schema: pa.Schema,
+        arrays: Sequence[Any],
+        places: npt.NDArray[np.int64],
+        values: dict[str, Any],
+        number: int,
     ) -> pa.Table:
         stored = dict(zip((field.name for field in self.columns.stored), arrays, strict=True))
-        target = json_variant_schema(self.columns.schema)
         given = [
-            self._column(field, target.field(place).type, stored, values, len(places))
+            self._column(field, schema.field(place).type, stored, values, len(places))
             for place, field in enumerate(self.columns.schema.fields)
         ]
         marks = [int64s(np.full(len(places), number, np.int64)), int64s(places)]
-        return pa.table([*given, *marks], schema=self._schema())
+        return pa.table([*given, *marks], schema=schema)
 
     def _column(
         self, field: StructField, kind: pa.DataType, stored: dict[str, Any], values: dict[str, Any], rows: int

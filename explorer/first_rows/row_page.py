@@ -16,7 +16,7 @@ from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, p
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowPage", "RowPosition", "files_holding", "page_of", "reading_phase", "share_note"]
+__all__ = ["RowPage", "RowPosition", "files_holding", "live_rows", "page_of", "reading_phase", "share_note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _share(snapshot: Snapshot, shown: int, read: int, complete: bool, where: boo
         return f"No row{' matches' if where else ''} in {_files(total)}."
     if complete:
         return f"All {count}{matching}, from {_files(total)}."
-    known = None if where else _live_rows(snapshot)
+    known = None if where else live_rows(snapshot)
     of = "" if known is None else f" of {known:,}"
     first = "" if read == 1 else f"{read:,} "
     place = _files(total) if read == total else f"the first {first}of {_files(total)}"
@@ -185,6 +185,7 @@ def _files(count: int) -> str:
     return f"{count:,} {'file' if count == 1 else 'files'}"
 
 
-def _live_rows(snapshot: Snapshot) -> int | None:
+def live_rows(snapshot: Snapshot) -> int | None:
+    """Return how many rows of a version no deletion vector hides; None where the log does not say."""
     physical = snapshot.num_records
     return None if physical is None else physical - snapshot.num_deleted_records

@@ -60,7 +60,11 @@ def unread_table(columns: ColumnSources) -> str | None:
 
 
 def unread_file(
-    schema: pa.Schema, metadata: dict[bytes, bytes] | None, int96: Collection[str], columns: ColumnSources
+    schema: pa.Schema,
+    metadata: dict[bytes, bytes] | None,
+    int96: Collection[str],
+    columns: Sequence[StructField],
+    shapes: Sequence[Shape],
 ) -> str | None:
     """Return why the rows of a file are left to Spark, for people; None if they can be read here.
 
@@ -68,14 +72,13 @@ def unread_file(
         schema: Its columns as Arrow reads them.
         metadata: The keys and values of its footer.
         int96: Top-level columns with times that are stored in 96 bits.
-        columns: The columns to give.
+        columns, shapes: The columns to give, and how to read them.
     """
-    shapes = shapes_of(columns.stored, by_id=columns.by_id)
     if is_in_old_calendar(metadata, shapes, int96=bool(int96)):
         return "its dates and times are in the calendar of Spark 2"
     fields = list(schema)
     found = FieldPlaces(fields)
-    for field, shape in zip(columns.stored, shapes, strict=True):
+    for field, shape in zip(columns, shapes, strict=True):
         if field.type == VOID:
             continue
         if found.is_ambiguous(shape):
@@ -145,36 +148,26 @@ def _is_struct_read(fields: Sequence[Any], kind: StructType, shape: Shape, int96
 
 
 def _is_value_read(stored: Any, kind: PrimitiveType, int96: bool) -> bool:
-    return any(_accepted(stored, kind, int96))
-
-
-def _accepted(stored: Any, kind: PrimitiveType, int96: bool) -> Iterator[bool]:
-    """Whether each rule by which both readers give the same values applies."""
+    """Whether both readers give the same values of a stored type."""
     name, types = kind.name, pa.types
     if types.is_signed_integer(stored):
         # Small integers without an annotation are stored in 32 bits.
-        yield name in _BITS and (stored.bit_width <= _BITS[name] or stored.bit_width == 32)
-        yield name == "double" and stored.bit_width <= 32
-        yield name == "decimal" and kind.precision - kind.scale >= _DIGITS[stored.bit_width]
-    elif types.is_decimal128(stored):
+        is_integer = name in _BITS and (stored.bit_width <= _BITS[name] or stored.bit_width == 32)
+        is_decimal = name == "decimal" and kind.precision - kind.scale >= _DIGITS[stored.bit_width]
+        return is_integer or is_decimal or (name == "double" and stored.bit_width <= 32)
+    if types.is_decimal128(stored):
         whole = kind.precision - kind.scale >= stored.precision - stored.scale
-        yield name == "decimal" and kind.scale >= stored.scale and whole
-    elif types.is_timestamp(stored):
+        return name == "decimal" and kind.scale >= stored.scale and whole
+    if types.is_timestamp(stored):
         # Spark takes a time without a zone for one in UTC, and refuses the opposite.
-        yield stored.unit in ("ms", "us") and (
-            name == "timestamp" or (name == "timestamp_ntz" and stored.tz is None and not int96)
-        )
-    elif (
-        types.is_binary(stored)
-        or types.is_large_binary(stored)
-        or types.is_string(stored)
-        or types.is_large_string(stored)
-    ):
-        yield name in ("binary", "string")
-    else:
-        yield (name, stored) in _SAME
+        is_local = name == "timestamp_ntz" and stored.tz is None and not int96
+        return stored.unit in ("ms", "us") and (name == "timestamp" or is_local)
+    if any(is_kind(stored) for is_kind in _BYTES):
+        return name in ("binary", "string")
+    return (name, stored) in _SAME
 
 
+_BYTES: Final = (pa.types.is_binary, pa.types.is_string, pa.types.is_large_binary, pa.types.is_large_string)
 _SAME: Final = (
     ("boolean", pa.bool_()),
     ("float", pa.float32()),

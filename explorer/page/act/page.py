@@ -14,6 +14,7 @@ from explorer import formatting as fmt
 from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
+from explorer.first_rows.row_page import live_rows
 from explorer.page.act.form import check_answers, form_of, pair_count, question_of
 from explorer.page.address import Address
 from explorer.views import TableView
@@ -26,7 +27,6 @@ from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, PROPERTIES, H
 from explorer.views.act.intents.fields import column_suggestions
 from explorer.views.act.plan_view import commit_command, plan_view
 from explorer.views.act.receipt import logged_receipt, seal_facts
-from explorer.views.rows.row_work import live_rows
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import top_fields
 

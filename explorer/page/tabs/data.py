@@ -8,13 +8,14 @@ from typing import Any
 
 from explorer import formatting as fmt
 from explorer.core.errors import RequestError
+from explorer.first_rows.row_page import live_rows
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import MOST_OFFERED, Listing
-from explorer.views.rows.row_work import PagedRows, RowsRequest, live_rows, rows_estimate
+from explorer.views.rows.row_work import PagedRows, RowsRequest, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields
 

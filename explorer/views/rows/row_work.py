@@ -18,7 +18,7 @@ from explorer.core.versions.change_feed.sources import difference_table, read_es
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.first_rows.first_rows import SparkOnly, first_rows
-from explorer.first_rows.row_page import RowPage, RowPosition
+from explorer.first_rows.row_page import RowPage, RowPosition, live_rows
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.change_spans import ChangeSpan, change_spans
@@ -41,7 +41,6 @@ __all__ = [
     "change_range",
     "comparison_estimate",
     "key_choices",
-    "live_rows",
     "names_in",
     "nothing_recorded",
     "readable_pieces",
@@ -350,11 +349,6 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
         first = "its one file" if snapshot.num_files == 1 else f"the first of {files}"
         come = f"The first {PAGE_ROWS} rows come from {first}"
     return f"{come}, which takes a second or two.{start_notice()}"
-
-
-def live_rows(snapshot: Snapshot) -> int | None:
-    """Return how many rows of a version no deletion vector hides; None where the log does not say."""
-    return None if snapshot.num_records is None else snapshot.num_records - snapshot.num_deleted_records
 
 
 def names_in(text: str) -> list[str]:

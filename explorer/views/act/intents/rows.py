@@ -11,10 +11,10 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.statistics.collect import split_columns
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
+from explorer.first_rows.row_page import live_rows
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
 from explorer.views.act.intents.fields import Answers, Choice, FormField, given_pairs, given_texts
 from explorer.views.listing import MOST_OFFERED, column_matches
-from explorer.views.rows.row_work import live_rows
 
 __all__ = ["ROW_INTENTS"]
 
