@@ -85,8 +85,9 @@ def test_workers_without_the_packages_are_named_before_rows_are_read(tmp_path: P
         assert (answer.returncode, answer.stdout) == (1, "")
         assert "EngineUnavailable: The cluster cannot be used: The Python of its worker on " in answer.stderr
         last = answer.stderr.splitlines()[-1]
-        assert last.endswith(f"({python}) lacks msgspec, obstore, pyarrow. Install what is missing on every worker with: "
-                             f"{python} -m pip install msgspec obstore pyarrow"), last  # fmt: skip
+        names = "msgspec, obstore, pyarrow"
+        assert f"({python}) lacks {names}. Install what is missing on every worker with: " in last
+        assert last.endswith(f"{python} -m pip install msgspec obstore pyarrow")
         gone = _run(ROWS.format(table=_table(tmp_path)), DELTA_EXPLORER_SPARK=address, PYSPARK_PYTHON="/no/such/python")
         assert "have no Python at /no/such/python." in gone.stderr.splitlines()[-1]
 
@@ -106,7 +107,6 @@ def test_a_cluster_on_another_host_calls_back_and_reads_rows(tmp_path: Path) -> 
             "spark.driver.host 203.0.113.9\nspark.driver.bindAddress 0.0.0.0\n"
         )
         answer = _run(
-            "from explorer.spark.engine import workers\nworkers._SECONDS = 30\n"
             f"from explorer.spark.engine.session import configure\nconfigure({address!r})\n"
             + ROWS.format(table=_table(tmp_path)),
             SPARK_CONF_DIR=str(defaults),
