@@ -246,3 +246,10 @@ def test_values_are_written_as_the_reference_writes_them(value: Any, kind: str, 
     assert parse_partition_value(text, PrimitiveType(kind), "p") == (
         pytest.approx(value, rel=1e-7) if kind == "float" else value
     )
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_a_negative_zero_keeps_its_sign_as_in_the_reference(kind: str) -> None:
+    maps = pa.array([{"p": "-0.0"}, {"p": "0.0"}, {"p": None}], pa.map_(pa.string(), pa.string()))
+    values = partition_column(maps, "p", PrimitiveType(kind), "p").to_pylist()
+    assert list(map(str, values)) == ["-0.0", "0.0", "None"]

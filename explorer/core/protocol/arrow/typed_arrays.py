@@ -70,10 +70,9 @@ def _with_nulls(column: pa.Array, keep: Mask) -> pa.Array:
 def _floats(values: Sequence[float | None], kind: pa.DataType) -> pa.Array:
     known = np.fromiter((value is not None for value in values), bool, len(values))
     with np.errstate(over="ignore"):
-        data = np.fromiter((value or 0.0 for value in values), np.float64, len(values)).astype(
+        data = np.fromiter((0.0 if value is None else value for value in values), np.float64, len(values)).astype(
             f"f{kind.bit_width // 8}"
         )
-    # `value or 0.0` turns -0.0 into 0.0: they are equal in every comparison.
     return pa.Array.from_buffers(kind, len(values), [_bitmap(known), pa.py_buffer(data)])
 
 
