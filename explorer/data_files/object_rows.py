@@ -106,7 +106,7 @@ def _footer_digest(footer: bytes, tail: bytes) -> str:
     import hashlib
 
     if len(tail) < 8 or tail[4:] != b"PAR1" or not footer:
-        raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
+        raise ValueError("it is not a Parquet file, or its footer is encrypted or cut off")
     return hashlib.sha256(footer + tail).hexdigest()
 
 

@@ -96,9 +96,7 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
 
 
 def serve(
-    roots: Annotated[
-        list[str], typer.Argument(metavar="ROOT", help="Folders that hold Delta tables.", show_default=False)
-    ],
+    roots: Annotated[list[str], typer.Argument(metavar="ROOT", help="Folders with Delta tables.", show_default=False)],
     port: PortOption = None,
     address: Annotated[
         str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
