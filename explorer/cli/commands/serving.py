@@ -149,7 +149,8 @@ def demo(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="The folder of the demo tables; else the one that DELTA_DEMO names, or one in the user's data folder.",
+            help="Folder of the demo tables "
+            "(default: the one that DELTA_DEMO names, otherwise one in the user's data folder).",
         ),
     ] = None,
     *,

@@ -89,7 +89,7 @@ def tripwires(
     the first error.
     """
     if sum(given is not None for given in (try_, after, state)) != 1:
-        raise RequestError("Say which commits count: one of --try, --after and --state.", field="--state")
+        raise RequestError("Give one of --try, --after, and --state.", field="--state")
     if state is not None:
         check_place(state)
     wires = read_tripwires(_text(rules), str(rules))
