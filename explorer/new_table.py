@@ -132,7 +132,7 @@ class NewTable:
             user: Who commits.
 
         Raises:
-            NotAllowed: The place was opened for reading only.
+            NotAllowed: The place was opened read-only.
         """
         from explorer.core.transaction.commit.committer import commit_plan
         from explorer.core.transaction.commit_plan import CommitPlan
@@ -140,5 +140,5 @@ class NewTable:
         if not isinstance(plan, CommitPlan):
             raise RequestError(f"There is no table at {self.location} yet, so there is nothing to maintain.")
         if self.read_only:
-            raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
+            raise NotAllowed(f"The table {self.location} was opened read-only.", location=self.location)
         return commit_plan(self.place, plan, context_of(self.roots), reason=reason, user=user)

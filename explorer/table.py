@@ -368,7 +368,7 @@ class Table(DeltaLog):
             watch: Called with the job that checks the rows again for that, once it has begun.
 
         Raises:
-            NotAllowed: The table was opened for reading only.
+            NotAllowed: The table was opened read-only.
         """
         from explorer.core.maintenance.planner import do_maintenance
         from explorer.core.transaction.commit.committer import commit_plan
@@ -400,7 +400,7 @@ class Table(DeltaLog):
 
         Raises:
             InvalidIntent: The intent makes no sense in itself, or does not take rows.
-            NotAllowed: The table was opened for reading only.
+            NotAllowed: The table was opened read-only.
         """
         from explorer.core.transaction.commit.batch_writer import BatchWriter
 
@@ -411,7 +411,7 @@ class Table(DeltaLog):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise NotAllowed(f"The table {self.location} was opened for reading only.", location=self.location)
+            raise NotAllowed(f"The table {self.location} was opened read-only.", location=self.location)
 
     @located
     def matrix(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
@@ -13,7 +17,7 @@ from explorer.system import CLIENTS_VARIABLE, my_clients
 
 __all__ = [
     "SCREEN", "ClientsOption", "ExactCsvFlag", "JsonFlag", "LimitOption", "LogSparkOption", "OutputOption",
-    "SparkOption", "TableArgument", "TimestampOption", "VersionOption", "use_clients", "use_spark",
+    "SparkOption", "TableArgument", "TimestampOption", "VersionOption", "grouped", "use_clients", "use_spark",
 ]  # fmt: skip
 
 SCREEN: Final = 20
@@ -83,6 +87,37 @@ LogSparkOption = Annotated[
         "machine, or spark://host:7077, sc://host:15002.",
     ),
 ]
+
+
+def grouped(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command options that are declared as the fields of records.
+
+    Typer sees an option for each field of a parameter that is a dataclass; the command gets the record.
+    """
+    parameters = list[inspect.Parameter]()
+    groups = dict[str, Any]()
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(each.annotation):
+            parameters.append(each)
+            continue
+        groups[each.name] = each.annotation
+        types = get_type_hints(each.annotation, include_extras=True)
+        parameters += (
+            each.replace(name=option.name, default=option.default, annotation=types[option.name])
+            for option in fields(each.annotation)
+        )
+
+    def call(**options: Any) -> int:
+        made = {
+            name: group(**{each.name: options.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**options, **made)
+
+    plain: Any = wraps(command)(call)
+    plain.__signature__ = inspect.Signature(parameters)
+    plain.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
 
 
 def use_spark(master: str | None) -> None:

@@ -1,9 +1,9 @@
 """Errors -> exit codes and JSON objects.
 
 0    done
-1    a fault of this program; of `audit` and `verify`, findings; of `tripwires`, an alarm; of `verify-report`, a change
+1    a bug of this program; findings of `audit` or `verify`; an alert of `tripwires`; a change seen by `verify-report`
 2    bad request: wrong usage, no such version, column or output folder
-3    the table is broken or missing, its store failed, or the output cannot be written
+3    the table is damaged or missing, its store failed, or the output cannot be written
 4    the table needs a feature that is not supported
 5    the change was not committed: a guard failed or another commit conflicts; or the outcome is unknown
 6    an engine is missing: Java, Spark, or the package that serves pages

@@ -1,6 +1,6 @@
 """The error tree: one base, facts as typed attributes, messages with cause, location and next step.
 
-    ExplorerError               table
+    ExplorerError               version, path, column, table
     ├── RequestError            the request is not valid: the part of it, its value, the allowed values
     │   ├── VersionNotFound         earliest, latest, nearest
     │   ├── TimestampOutOfRange     timestamp, earliest, latest, nearest
@@ -10,18 +10,18 @@
     │   └── NotAllowed
     ├── TableError              the table, or its log, is damaged
     │   ├── TableNotFound           location
-    │   ├── VersionGap              version, vanished, missing, earliest, latest
-    │   ├── MalformedAction         version, path, line
-    │   ├── IncompleteCheckpoint    version, path, vanished
-    │   ├── CorruptDeletionVector   path, unique_id, version
-    │   ├── LimitExceeded           version, path, line, found, allowed
-    │   └── CorruptTable            path, version, column, found, expected
-    ├── UnsupportedFeature      features, operation, path, version, column
+    │   ├── VersionGap              vanished, missing, earliest, latest
+    │   ├── MalformedAction         line
+    │   ├── IncompleteCheckpoint    vanished
+    │   ├── CorruptDeletionVector   unique_id
+    │   ├── LimitExceeded           line, found, allowed
+    │   └── CorruptTable            found, expected
+    ├── UnsupportedFeature      features, operation
     ├── CommitError             a commit was not made, or its outcome is unknown
     │   ├── GuardFailed             results
-    │   ├── CommitConflict          winner, version
-    │   └── CommitUnknown           version, found
-    ├── StorageError            path, version, unwritten; always raised ``from`` its cause
+    │   ├── CommitConflict          winner
+    │   └── CommitUnknown           found
+    ├── StorageError            unwritten; always raised ``from`` its cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
@@ -36,8 +36,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from inspect import get_annotations
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from explorer.credentials import without_credentials
 
@@ -68,6 +67,8 @@ __all__ = [
     "VersionNotFound",
 ]
 
+_Kind = TypeVar("_Kind", bound="ExplorerError")
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExplorerError(Exception):
@@ -75,10 +76,14 @@ class ExplorerError(Exception):
 
     Attributes:
         message: What happened, where, and the next step.
+        version, path, column: Where it happened: the version, the file, and the column.
         table: Location of the table; added where it is known.
     """
 
     message: str = dataclasses.field(kw_only=False)
+    version: int | None = None
+    path: str | None = None
+    column: str | None = None
     table: str | None = None
 
     def __post_init__(self) -> None:
@@ -89,15 +94,20 @@ class ExplorerError(Exception):
         """Return an error of the same kind and message with other facts; raise it ``from`` this one."""
         return dataclasses.replace(self, **facts)
 
+    def of_kind(self, kind: type[_Kind], **facts: Any) -> _Kind:
+        """Return an error of another kind with the message and the facts that both have, and others; raise it ``from``
+        this one."""
+        known = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        shared = {field.name: known[field.name] for field in dataclasses.fields(kind) if field.name in known}
+        return kind(**(shared | facts))
+
     def facts(self) -> dict[str, object]:
         """Return the error as a JSON-able record: ``error`` (class name), ``message``, and the facts that are known.
 
         The facts of the bases come first, then those of the class, each in its order, and the table last.
         """
-        kinds = type(self).__mro__
-        kinds = (*reversed(kinds[: kinds.index(ExplorerError)]), ExplorerError)
-        declared = [name for kind in kinds for name in get_annotations(kind)]
-        known = {name: getattr(self, name) for name in dict.fromkeys(declared)}
+        declared = [field.name for field in dataclasses.fields(self) if field.name != "table"]
+        known = {name: getattr(self, name) for name in (*declared, "table")}
         facts = {name: _plain(value) for name, value in known.items() if value is not None}
         return {"error": type(self).__name__, "message": self.message, **facts}
 
@@ -107,7 +117,7 @@ class RequestError(ExplorerError):
     """The requested object does not exist, or the request is not valid.
 
     Attributes:
-        location, path, column, columns, version, timestamp: The object of the request.
+        location, columns, timestamp: The object of the request.
         field: The argument or the field of a document that is not valid.
         position: A character of an expression, from 1.
         reason: One word for the cause.
@@ -115,11 +125,8 @@ class RequestError(ExplorerError):
     """
 
     location: str | None = None
-    path: str | None = None
     field: str | None = None
-    column: str | None = None
     columns: Sequence[str] | None = None
-    version: int | None = None
     timestamp: datetime | str | None = None
     position: int | None = None
     reason: str | None = None
@@ -197,7 +204,6 @@ class TableNotFound(TableError):
 class VersionGap(TableError):
     """A needed commit is missing from the log; ``vanished`` is True if it existed when the log was listed."""
 
-    version: int | None = None
     vanished: bool | None = None
     missing: int | None = None
     earliest: int | None = None
@@ -208,8 +214,6 @@ class VersionGap(TableError):
 class MalformedAction(TableError):
     """A line of the log is not a valid action."""
 
-    version: int | None = None
-    path: str | None = None
     line: int | None = None
 
 
@@ -217,8 +221,6 @@ class MalformedAction(TableError):
 class IncompleteCheckpoint(TableError):
     """A checkpoint lacks a part, or cannot be read."""
 
-    version: int | None = None
-    path: str | None = None
     vanished: bool | None = None
 
 
@@ -226,17 +228,13 @@ class IncompleteCheckpoint(TableError):
 class CorruptDeletionVector(TableError):
     """A deletion vector's bytes do not match its descriptor."""
 
-    path: str | None = None
     unique_id: str | None = None
-    version: int | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LimitExceeded(TableError):
     """The log is beyond a limit of this program; see `explorer.core.protocol.limits`."""
 
-    version: int | None = None
-    path: str | None = None
     line: int | None = None
     found: int | None = None
     allowed: int | None = None
@@ -246,9 +244,6 @@ class LimitExceeded(TableError):
 class CorruptTable(TableError):
     """The table's state contradicts itself or lacks something that the protocol requires."""
 
-    path: str | None = None
-    version: int | None = None
-    column: str | None = None
     found: object = None
     expected: int | str | None = None
 
@@ -259,9 +254,6 @@ class UnsupportedFeature(ExplorerError):
 
     features: Sequence[str] | None = None
     operation: str | None = None
-    path: str | None = None
-    version: int | None = None
-    column: str | None = None
 
 
 class CommitError(ExplorerError):
@@ -280,14 +272,12 @@ class CommitConflict(CommitError):
     """Another commit took the version and conflicts with this one."""
 
     winner: int | None = None
-    version: int | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CommitUnknown(CommitError):
     """The response of the store was lost: the commit may or may not exist; ``found`` is its transaction."""
 
-    version: int | None = None
     found: str | None = None
 
 
@@ -295,8 +285,6 @@ class CommitUnknown(CommitError):
 class StorageError(ExplorerError):
     """The store failed; the cause is chained. ``unwritten`` is True if nothing of a put was written."""
 
-    path: str | None = None
-    version: int | None = None
     unwritten: bool | None = None
 
 

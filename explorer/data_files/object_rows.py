@@ -106,7 +106,7 @@ def _footer_digest(footer: bytes, tail: bytes) -> str:
     import hashlib
 
     if len(tail) < 8 or tail[4:] != b"PAR1" or not footer:
-        raise ValueError("it is no Parquet file, or its footer is encrypted or cut off")
+        raise ValueError("it is not a Parquet file, or its footer is encrypted or cut off")
     return hashlib.sha256(footer + tail).hexdigest()
 
 
@@ -238,7 +238,7 @@ def open_file(rows: ObjectRows, file: dict[str, Any]) -> Any:
 
     actual_size = fetched(lambda: obstore.head(store, key))["size"]
     if size is not None and actual_size != size:
-        raise _FileFailure(_message("has another size", name, f"{actual_size} bytes, but the log says {size}"))
+        raise _FileFailure(_message("has another size", name, f"{actual_size} bytes, but the log records {size}"))
 
     def fetch(start: int, end: int) -> bytes:
         return bytes(fetched(lambda: obstore.get_range(store, key, start=start, end=end)))

@@ -183,7 +183,7 @@ def missing_file(raw_path: str, version: int, why: str) -> StorageError:
 def wrong_size(raw_path: str, version: int, size: int, expected: int) -> CorruptTable:
     """Return the error for a data file of another size than the log records, in bytes."""
     return CorruptTable(
-        f"The data file {raw_path} of version {version} has {size} bytes, but the log says {expected}. "
+        f"The data file {raw_path} of version {version} has {size} bytes, but the log records {expected}. "
         "It was overwritten or truncated; data files are never changed in place.",
         path=raw_path,
         version=version,

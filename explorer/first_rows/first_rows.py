@@ -227,7 +227,7 @@ def check_listed_once(files: pa.Table, version: int) -> None:
     path = next(each["values"] for each in pc.value_counts(paths).to_pylist() if each["counts"] > 1)
     raise CorruptTable(
         f"The file {path} is listed more than once at version {version}, so that readers give its rows once or several "
-        "times. A checkpoint is broken: run verify to find it, and restore it, or the commits before it.",
+        "times. A checkpoint is damaged: run verify to find it, and restore it or the commits before it.",
         path=path,
         version=version,
     )

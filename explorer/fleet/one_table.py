@@ -67,9 +67,5 @@ def fault(location: str, what: str) -> ExplorerError:
 
 def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:
     """Return the error as it can travel: without its cause, and without secret options in its texts."""
-    for name, value in vars(error).items():
-        if isinstance(value, str):
-            setattr(error, name, concealed(value, secrets))
-    error.args = (error.message,)
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
+    texts = {name: text for name, text in vars(error).items() if isinstance(text, str)}
+    return error.with_facts(**{name: concealed(text, secrets) for name, text in texts.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
@@ -10,6 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import msgspec
 
 from explorer.auditing import Aspect
+from explorer.core.protocol.json_values import encode_json
 from explorer.page.address import Address
 from explorer.page.window import Handler, NewWindow, TabWork, Window, WindowWork
 from explorer.report.signature import SigningKey
@@ -53,7 +53,7 @@ class Document:
 
     name: str
     what: str
-    content: Mapping[str, Any]
+    content: msgspec.Struct
     compact: bool = False
     key: SigningKey | None = None
 
@@ -210,4 +210,4 @@ def _parts(
 def _json(document: Document) -> str:
     if document.compact:
         return msgspec.json.encode(document.content).decode() + "\n"
-    return json.dumps(document.content, ensure_ascii=False, indent=2)
+    return msgspec.json.format(encode_json(document.content), indent=2).decode()

@@ -103,7 +103,7 @@ def create_app(
 
     Args:
         roots: Folders that hold Delta tables. Nothing outside them is shown.
-        allow_commits: Allow commits; otherwise tables are opened for reading only.
+        allow_commits: Allow commits; otherwise tables are opened read-only.
         key: Signs the reports and statements that are downloaded.
 
     Raises:

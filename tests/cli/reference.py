@@ -18,7 +18,8 @@ Made from the commands by `python -m tests.cli.reference`; a test compares.
 
 Every command takes `--json`: one document, or one JSON line a row. Field names are the protocol's. The schema of each
 document is in [schema](schema). Errors then are one JSON object on stderr ([schema](schema/error.json)): `error` (the
-class), `message`, and the facts of the error. `delta-explorer --debug COMMAND ...` shows the traceback of an error.
+class), `message`, and the facts of the error. `delta-explorer --debug COMMAND ...` shows the traceback of an error. The
+receipt that the page of a commit saves has a schema too ([schema](schema/receipt.json)).
 
 ## Exit codes
 

@@ -27,9 +27,10 @@ from explorer.core.transaction.commit_plan import PlanDocument
 from explorer.report import TableReport, Verification
 from explorer.report.case_file import CaseFile
 from explorer.report.erasure_statement import ErasureStatement
+from explorer.views.act.receipt import ReceiptDocument
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["DOCUMENTS", "ERROR", "FOLDER", "Printed", "schemas"]
+__all__ = ["DOCUMENTS", "ERROR", "FOLDER", "RECEIPT", "Printed", "schemas"]
 
 FOLDER = REPOSITORY / "docs" / "schema"
 Record = type[msgspec.Struct]
@@ -91,11 +92,13 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
 }
 """What each command prints with --json."""
 ERROR: Final = Printed("error", ErrorDocument)
+RECEIPT: Final = Printed("receipt", ReceiptDocument, "as the page of a commit saves it")
 
 
 def schemas() -> dict[Path, str]:
     """Return the content of each file of the folder."""
-    printed = {each.name: each.record for all_of in DOCUMENTS.values() for each in all_of} | {ERROR.name: ERROR.record}
+    documents = [ERROR, RECEIPT, *(each for all_of in DOCUMENTS.values() for each in all_of)]
+    printed = {each.name: each.record for each in documents}
     return {FOLDER / f"{name}.json": _schema(record) for name, record in sorted(printed.items())}
 
 

@@ -179,7 +179,7 @@ def test_commits_are_found_by_person_operation_text_and_time(cli: Call, demo_war
     assert [*after, *before] == whole
     assert erasure in after
     assert (
-        "No commit was found"
+        "No commits match"
         in cli("history", orders, "--by", "nobody at all").err + cli("history", orders, "--by", "nobody at all").out
     )
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from explorer.core import errors
-from explorer.core.errors import ExplorerError, ExpressionRefused, InvalidIntent, MalformedAction, VersionNotFound
+from explorer.core.errors import (
+    ExplorerError,
+    ExpressionRefused,
+    InvalidIntent,
+    MalformedAction,
+    VersionGap,
+    VersionNotFound,
+)
 
 
 def test_facts_of_the_base_come_before_those_of_the_class_and_the_location_last() -> None:
@@ -65,6 +72,21 @@ def test_an_error_with_other_facts_is_another_error_of_the_same_kind() -> None:
         assert (other.field, other.version, error.field, error.version) == ("version", 8, None, 9)
     with pytest.raises(TypeError, match="colour"):
         MalformedAction("No.").with_facts(colour="red")
+
+
+def test_an_error_of_another_kind_has_the_facts_that_both_kinds_have() -> None:
+    refused = ExpressionRefused(
+        "No.", expression="f(x)", position=3, reason="function", condition="c", found="f", expected="e", nearest=["g"],
+        version=7, table="file:///orders",
+    )  # fmt: skip
+    intent = refused.of_kind(InvalidIntent, field="expression")
+    assert type(intent) is InvalidIntent
+    assert intent.facts() == refused.facts() | {"error": "InvalidIntent", "field": "expression"}
+    gap = VersionNotFound("No version 9.", version=9, nearest=4, latest=4, table="file:///orders").of_kind(VersionGap)
+    assert gap.facts() == {
+        "error": "VersionGap", "message": "No version 9.", "version": 9, "latest": 4, "table": "file:///orders",
+    }  # fmt: skip
+    assert refused.field is None
 
 
 @pytest.mark.parametrize("length", [4_999, 5_000, 5_001, 12_000])

@@ -83,7 +83,7 @@ def test_a_missing_file_is_named(root: Path) -> None:
 def test_a_file_of_another_size_is_named(root: Path) -> None:
     with (root / "a.parquet").open("ab") as file:
         file.write(b"more")
-    with pytest.raises(CorruptTable, match=r"a\.parquet of version 0 has \d+ bytes, but the log says \d+"):
+    with pytest.raises(CorruptTable, match=r"a\.parquet of version 0 has \d+ bytes, but the log records \d+"):
         explorer.open_table(root).head(3)
 
 

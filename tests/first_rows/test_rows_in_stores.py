@@ -63,5 +63,5 @@ def test_a_missing_object_is_named(url: str) -> None:
 
 def test_an_object_of_another_size_is_named(url: str) -> None:
     obstore.put(memory(url.split("/")[2]), "t/a.parquet", b"PAR1")
-    with pytest.raises(CorruptTable, match=r"a\.parquet of version 0 has 4 bytes, but the log says"):
+    with pytest.raises(CorruptTable, match=r"a\.parquet of version 0 has 4 bytes, but the log records"):
         explorer.open_table(url).head()

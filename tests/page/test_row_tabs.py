@@ -71,7 +71,7 @@ def test_the_changes_tab_draws_holes_and_says_what_would_be_read(catalog: Catalo
     lead = page(catalog, "tab=changes&v=5&c=0").regions["lead"]
     assert "Rows that changed in v1 to v5" in lead
     assert 'class="from-off hole"' in lead
-    assert "1 file, 1.0 kB, holds the changes." in lead
+    assert "The changes are in 1 file, 1.0 kB." in lead
     assert "Read the changes" in lead
     assert "No row changed" in page(catalog, "tab=changes&v=3").regions["lead"]
     off = page(catalog, "tab=changes&v=1&feed=recorded").regions["lead"]
@@ -138,7 +138,7 @@ def test_a_range_over_a_rename_is_offered_in_parts(tmp_path: Path) -> None:
 
 def test_the_diff_tab_says_what_comparing_rows_would_read(catalog: Catalog) -> None:
     lead = page(catalog, "tab=diff&v=4&c=0&keys=id").regions["lead"]
-    assert "2 files, 2.0 kB, are read." in lead
+    assert "The comparison reads 2 files, 2.0 kB." in lead
     assert 'value="id"' in lead
     assert "No file differs, so no row differs." in page(catalog, "tab=diff&v=3&c=2").regions["lead"]
     assert page(catalog, "tab=diff&v=3&c=3").regions["rest"] == ""

@@ -47,7 +47,7 @@ FAULTS: Final = {
     "two-names": "two commits of one version",
     "invalid-metadata": "metadata that readers must reject",
     "invalid-protocol": "a protocol that contradicts itself",
-    "duplicate-action": "two actions for the same thing in one commit",
+    "duplicate-action": "two actions with the same key in one commit",
     "contradictory-action": "actions of one commit that contradict each other",
     "unremoved-vector": "a deletion vector replaced without a removal",
     "misplaced-action": "an action that is only allowed in checkpoints",

@@ -57,7 +57,7 @@ def _next_step(subject: Subject, error: TableError) -> Remedy:
         step = f"Read v{error.latest} until the missing log files are restored"
         return see(subject, step, Place("state", error.latest))
     if isinstance(error, MalformedAction):
-        return Remedy("Repair the commit as the detail says, or restore it from a backup", command=command)
+        return Remedy("Repair the commit as the evidence shows, or restore it from a backup", command=command)
     return Remedy("List the damaged log files, and restore them from a backup", command=command)
 
 

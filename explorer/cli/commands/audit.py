@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,19 +14,8 @@ from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import Severity
 from explorer.auditing.options import AuditOptions
-from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
-from explorer.cli.commands.reports import (
-    CaseOption,
-    DetailsFlag,
-    HtmlOption,
-    ReportOptions,
-    SignOption,
-    SinceOption,
-    UserOption,
-    is_severe,
-    print_findings,
-    report,
-)
+from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, grouped, use_clients, use_spark
+from explorer.cli.commands.reports import ReportOptions, is_severe, print_findings, report
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.report_files import check_place
@@ -51,54 +41,78 @@ Tables = Annotated[
 FailOn = Annotated[
     Severity | None, typer.Option("--fail-on", help="Exit with code 1 if any finding has this severity or higher.")
 ]
-Files = Annotated[
-    bool, _check_option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
-]
-Verify = Annotated[bool, _check_option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")]
-Footers = Annotated[
-    bool,
-    _check_option("--footers", help="Also compare the statistics in the log with the Parquet footers of live files."),
-]
-Rows = Annotated[bool, _check_option("--rows", help="Also check constraints against all rows (one table only).")]
-ChainHead = Annotated[
-    str | None,
-    _check_option(
-        "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
-    ),
-]
-Processes = Annotated[
-    int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
-]
-Resume = Annotated[
-    Path | None,
-    _many_option(
-        "--resume",
-        metavar="FILE",
-        help="Record progress in FILE, and skip tables already audited today that have no new version.",
-    ),
-]
 
 
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What an audit checks in addition to the actions of the logs."""
+
+    files: Annotated[
+        bool, _check_option("--files", help="Also list the table folders to find missing, resized and orphaned files.")
+    ] = False
+    verify: Annotated[
+        bool, _check_option("--verify", help="Also verify checksums and checkpoints by replaying the logs.")
+    ] = False
+    rows: Annotated[bool, _check_option("--rows", help="Also check constraints against all rows (one table only).")] = (
+        False
+    )
+    footers: Annotated[
+        bool,
+        _check_option(
+            "--footers", help="Also compare the statistics in the log with the Parquet footers of live files."
+        ),
+    ] = False
+    chain_head: Annotated[
+        str | None,
+        _check_option(
+            "--chain-head", metavar="HEAD", help="Check that the log still matches this chain head (one table only)."
+        ),
+    ] = None
+
+    def options(self) -> AuditOptions:
+        """Return them as the options of an audit."""
+        return AuditOptions(
+            check_files=self.files,
+            verify=self.verify,
+            check_rows=self.rows,
+            check_footers=self.footers,
+            chain_head=self.chain_head,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ManyTables:
+    """How many tables are audited."""
+
+    resume: Annotated[
+        Path | None,
+        _many_option(
+            "--resume",
+            metavar="FILE",
+            help="Record progress in FILE, and skip tables already audited today that have no new version.",
+        ),
+    ] = None
+    processes: Annotated[
+        int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
+    ] = None
+
+    @property
+    def any(self) -> bool:
+        """Whether one of them is given."""
+        return self.resume is not None or self.processes is not None
+
+
+@grouped
 def audit(
     tables: Tables,
     *,
-    files: Files = False,
-    verify: Verify = False,
-    rows: Rows = False,
-    footers: Footers = False,
-    chain_head: ChainHead = None,
-    resume: Resume = None,
-    processes: Processes = None,
+    checks: Checks,
+    many: ManyTables,
     spark: SparkOption = None,
     json: JsonFlag = False,
     fail_on: FailOn = None,
     clients: ClientsOption = None,
-    html: HtmlOption = None,
-    since: SinceOption = None,
-    case: CaseOption = None,
-    sign: SignOption = None,
-    user: UserOption = None,
-    details: DetailsFlag = False,
+    wanted: ReportOptions,
 ) -> int:
     """Check tables against every audit rule: lost rows, reused names, clients, gaps, files.
 
@@ -113,27 +127,24 @@ def audit(
 
     --html, --since, --case, --sign and --details make the full report, which also verifies the log.
     """
-    if resume is not None:
-        check_place(resume)
+    if many.resume is not None:
+        check_place(many.resume)
     use_clients(clients)
     use_spark(spark)
-    options = AuditOptions(
-        check_files=files, verify=verify, check_rows=rows, check_footers=footers, chain_head=chain_head
-    )
-    wanted = ReportOptions(options, html, since, case, sign, user, details=details)
+    options = checks.options()
     if wanted.any:
-        if resume or processes:
+        if many.any:
             raise RequestError(
                 "Reports read tables one at a time. Remove --resume and --processes, or remove the report options.",
                 field="--html",
             )
-        return report(tables, wanted, as_json=json, fail_on=fail_on)
+        return report(tables, options, wanted, as_json=json, fail_on=fail_on)
     if options.of_one_table:
-        if resume or processes:
+        if many.any:
             raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
         audited = iter([_one(tables, options)])
     else:
-        audited = audits(tables, options=options, processes=processes, spark=spark is not None, resume=resume)
+        audited = audits(tables, options=options, processes=many.processes, spark=spark is not None, resume=many.resume)
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
     with counting("Auditing") as count:

@@ -50,7 +50,7 @@ class FeedGaps(JsonRecord, frozen=True, kw_only=True):
 def changes(
     table: TableArgument,
     *,
-    from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="The first version of the range.")],
+    from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="First version of the range.")],
     to_version: Annotated[
         int | None, typer.Option("--to", metavar="B", min=0, help="Last version of the range (default: newest).")
     ] = None,

@@ -164,7 +164,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     listing(
         ["version", "time", "basis", "operation", "by", *of_files, "reason"],
         map(_commit, rows, repeat(None) if no_totals else _rows_changed(commits)),
-        "No commit was found." if wanted else "The log holds no commits.",
+        "No commits match." if wanted else "The log has no commits.",
         numbers=("version", *of_files),
         whole=("time", "basis"),
     )

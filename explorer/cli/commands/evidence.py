@@ -30,27 +30,31 @@ def pin(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="Case file (.json). Created if it does not exist.")],
     table: TableArgument,
     *,
-    commit: Annotated[int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of N.")] = None,
-    diff: Annotated[tuple[int, int] | None, typer.Option("--diff", metavar="FROM TO", help="Pin what differs.")] = None,
-    finding: Annotated[
-        str | None, typer.Option("--finding", metavar="ID", help="Pin what a rule finds, by the rule's id.")
+    commit: Annotated[
+        int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of version N.")
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="Pin a data file, at --version.")] = None,
+    diff: Annotated[
+        tuple[int, int] | None, typer.Option("--diff", metavar="FROM TO", help="Pin the diff of two versions.")
+    ] = None,
+    finding: Annotated[
+        str | None, typer.Option("--finding", metavar="ID", help="Pin a finding, by the ID of its rule.")
+    ] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="Pin a data file of --version.")] = None,
     version: Annotated[
-        int | None, typer.Option("--version", metavar="N", min=0, help="The version of --file; else the newest.")
+        int | None, typer.Option("--version", metavar="N", min=0, help="Version of --file (default: newest).")
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Pin a plan, as plan --json printed it.")
+        Path | None, typer.Option("--plan", metavar="FILE", help="Pin a plan that plan --json printed.")
     ] = None,
     text: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why it matters.")] = "",
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of a new case.")] = None,
-    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who makes a new case.")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of a new case.")] = None,
+    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Author of a new case.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Pin evidence of a table to a case file, which audit --case puts into a report. Changes nothing in the table.
 
     A commit is pinned with the digest of its file, so that the report can tell whether it is still the same. A pin that
-    does not hold is refused; one that holds no longer stays in the report and is marked.
+    does not match the table is refused. If the table changes later, the pin stays in the report and is marked.
     """
     from explorer.auditing import Subject, audit
     from explorer.report.case_file import CaseFile, CommitPin, DiffPin, FilePin, FindingPin
@@ -59,7 +63,7 @@ def pin(
     check_place(case)
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
     if case.suffix == ".toml":
-        raise RequestError(f"{case} is TOML, which is written by hand. Add the pin to it, or name a .json file.")
+        raise RequestError(f"{case} is TOML, which you write by hand. Add the pin to it, or name a .json file.")
     opened = explorer.open_table(table)
     now = datetime.now(UTC).replace(microsecond=0)
     at = opened.latest_version() if version is None else version
@@ -72,7 +76,7 @@ def pin(
     ]
     named = [each for each in wanted if each is not None]
     if len(named) != 1:
-        raise RequestError("Name one thing to pin: --commit, --diff, --finding, --file or --plan.")
+        raise RequestError("Give exactly one of --commit, --diff, --finding, --file, and --plan.")
     requested = msgspec.structs.replace(named[0], note=text, pinned=now, table=opened.location)
     subject = Subject(opened, now)
     added = pinned(requested, subject, report_findings(audit(subject)))
@@ -94,7 +98,7 @@ def pin(
 def verify_report(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A report, .html or .json.", show_default=False)],
     signature: Annotated[
-        Path | None, typer.Option("--signature", metavar="FILE", help="Its signature; else the file that ends in .sig.")
+        Path | None, typer.Option("--signature", metavar="FILE", help="Signature of the report (default: FILE.sig).")
     ] = None,
     key: Annotated[
         Path | None,
@@ -102,12 +106,12 @@ def verify_report(
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Verify a report: its digest, that its text is what its data gives, and its signature if it has one.
+    """Verify a report: its digest, its text against its data, and its signature if it has one.
 
     Without --key, a signature shows only that the file has not changed since it was signed, not who signed it. The
     signature has the format of OpenSSH, so ssh-keygen -Y verify -n delta-explorer checks it too.
 
-    Exit code 0 if the report is valid, else 1, with each part that differs.
+    The exit code is 0 if the report is valid. Otherwise it is 1, and each part that differs is listed.
     """
     from explorer.report import verify_report as verified
     from explorer.report.signature import read_trusted

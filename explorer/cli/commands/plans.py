@@ -105,7 +105,7 @@ def commit(
     table: TableArgument,
     intent: IntentArgument,
     *,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the history.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, recorded in the history.")],
     yes: Annotated[bool, typer.Option("--yes", help="Commit without asking for the table's name.")] = False,
     accept: AcceptOption = None,
     user: UserOption = None,
@@ -118,7 +118,7 @@ def commit(
     (the answer of the store was lost, and the log does not show the commit yet).
     """
     if not reason.strip():
-        raise RequestError("Say why: --reason is kept in the history and cannot be empty.")
+        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
     wanted, who = parse_intent(read_intent(intent)), _user(user)
     target = _target(table, wanted)
     with patience("Making the plan"):
@@ -247,7 +247,7 @@ def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
         yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
     yield "time travel", consequences.time_travel
     yield "change feed", consequences.change_feed
-    yield "undo", consequences.undo or "Nothing is known."
+    yield "undo", consequences.undo or "Unknown."
 
 
 def _clients(groups: Sequence[LossGroup]) -> str:

@@ -35,54 +35,44 @@ if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
     from explorer.report.since import EarlierReport
 
-__all__ = [
-    "CaseOption", "DetailsFlag", "HtmlOption", "ReportOptions", "SignOption", "SinceOption", "UserOption",
-    "is_severe", "print_findings", "report",
-]  # fmt: skip
+__all__ = ["ReportOptions", "is_severe", "print_findings", "report"]
 
 _FINDINGS: Final = 1
 _report_option = partial(typer.Option, rich_help_panel="Report")
 
-HtmlOption = Annotated[
-    Path | None, _report_option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
-]
-SinceOption = Annotated[
-    Path | None,
-    _report_option(
-        "--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."
-    ),
-]
-CaseOption = Annotated[
-    Path | None, _report_option("--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include.")
-]
-SignOption = Annotated[
-    Path | None,
-    _report_option(
-        "--sign",
-        metavar="KEY",
-        help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase "
-        f"is asked for, or that in {PASSPHRASE}.",
-    ),
-]
-UserOption = Annotated[
-    str | None, _report_option("--user", metavar="NAME", help="Name of the author, shown in the report.")
-]
-DetailsFlag = Annotated[
-    bool, _report_option("--details", help="With --json: all that the report states, without writing HTML.")
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report is to have, and where it is written."""
+    """What a report contains, and where it is written."""
 
-    audit: AuditOptions
-    html: Path | None = None
-    since: Path | None = None
-    case: Path | None = None
-    sign: Path | None = None
-    user: str | None = None
-    details: bool = False
+    html: Annotated[
+        Path | None, _report_option("--html", metavar="FILE", help="Write the report as one self-contained HTML file.")
+    ] = None
+    since: Annotated[
+        Path | None,
+        _report_option(
+            "--since", metavar="REPORT", help="Compare with an earlier report, .html or .json: new, gone, same."
+        ),
+    ] = None
+    case: Annotated[
+        Path | None,
+        _report_option("--case", metavar="FILE", help="Case file (.json or .toml) with evidence to include."),
+    ] = None
+    sign: Annotated[
+        Path | None,
+        _report_option(
+            "--sign",
+            metavar="KEY",
+            help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The "
+            f"passphrase is asked for, or that in {PASSPHRASE}.",
+        ),
+    ] = None
+    user: Annotated[
+        str | None, _report_option("--user", metavar="NAME", help="Name of the author, shown in the report.")
+    ] = None
+    details: Annotated[
+        bool, _report_option("--details", help="With --json: all that the report states, without writing HTML.")
+    ] = False
 
     @property
     def any(self) -> bool:
@@ -90,8 +80,13 @@ class ReportOptions:
         return self.details or any(path is not None for path in (self.html, self.since, self.case, self.sign))
 
 
-def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail_on: Severity | None) -> int:
+def report(
+    tables: Sequence[str], checks: AuditOptions, options: ReportOptions, *, as_json: bool, fail_on: Severity | None
+) -> int:
     """Make the report of tables: write it, sign it, and print what it says.
+
+    Args:
+        checks: What the audits check.
 
     Returns:
         The exit code, as ``audit`` has it.
@@ -107,7 +102,7 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
     locations = [place for place in given if isinstance(place, str)]
     unread = [(place.location, place.error) for place in given if isinstance(place, TableAudit) and place.error]
     many = len(locations) + len(unread) > 1
-    if many and options.audit.of_one_table:
+    if many and checks.of_one_table:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     made: list[TableReport] = []
     for location in locations:
@@ -116,10 +111,10 @@ def report(tables: Sequence[str], options: ReportOptions, *, as_json: bool, fail
                 table = explorer.open_table(location)
                 table_report = table.report(
                     now,
-                    check_files=options.audit.check_files,
-                    check_rows=options.audit.check_rows,
-                    check_footers=options.audit.check_footers,
-                    chain_head=options.audit.chain_head,
+                    check_files=checks.check_files,
+                    check_rows=checks.check_rows,
+                    check_footers=checks.check_footers,
+                    chain_head=checks.chain_head,
                     by=options.user,
                     since=earlier,
                     case=case,

@@ -133,7 +133,7 @@ def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag
         for row in rows:
             emit(RetentionLine(**row))
         return
-    listing(["versions", "status", "at risk from", "by", "reason"], _runs(rows), "The log holds no version.")
+    listing(["versions", "status", "at risk from", "by", "reason"], _runs(rows), "The log has no versions.")
 
 
 def _what_if(table: str, period: int, now: datetime, *, json: bool) -> None:

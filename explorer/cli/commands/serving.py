@@ -96,9 +96,7 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
 
 
 def serve(
-    roots: Annotated[
-        list[str], typer.Argument(metavar="ROOT", help="Folders that hold Delta tables.", show_default=False)
-    ],
+    roots: Annotated[list[str], typer.Argument(metavar="ROOT", help="Folders with Delta tables.", show_default=False)],
     port: PortOption = None,
     address: Annotated[
         str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
@@ -151,7 +149,8 @@ def demo(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="The folder of the demo tables; else the one that DELTA_DEMO names, or one in the user's data folder.",
+            help="Folder of the demo tables "
+            "(default: the one that DELTA_DEMO names, otherwise one in the user's data folder).",
         ),
     ] = None,
     *,

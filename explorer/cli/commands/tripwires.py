@@ -31,7 +31,8 @@ __all__ = ["AlarmLine", "TrialLine", "tripwires"]
 _FIRED: Final = 1
 
 Rules = Annotated[
-    Path, typer.Option("--rules", metavar="FILE", help="The tripwires, as TOML; docs/guide/audit.md shows one.")
+    Path,
+    typer.Option("--rules", metavar="FILE", help="TOML file of tripwires, for example that of docs/guide/audit.md."),
 ]
 Try = Annotated[
     str | None,
@@ -42,13 +43,13 @@ Try = Annotated[
     ),
 ]
 After = Annotated[
-    int | None, typer.Option("--after", metavar="N", min=-1, help="Of the one table: commits after version N are new.")
+    int | None, typer.Option("--after", metavar="N", min=-1, help="Commits after version N are new (one table only).")
 ]
 State = Annotated[
     Path | None,
     typer.Option(
-        "--state", metavar="FILE", help="Keep in FILE up to which version each table was looked at; commits after it "
-        "are new. A table that is not in it yet is looked at from its newest version on."
+        "--state", metavar="FILE", help="Record the last checked version of each table in FILE; later commits are "
+        "new. A table that is not in FILE yet is checked from its newest version on."
     ),
 ]  # fmt: skip
 
@@ -82,13 +83,13 @@ def tripwires(
     state: State = None,
     json: JsonFlag = False,
 ) -> int:
-    """Try tripwires on the new commits of tables: exit code 1 if one of them fires.
+    """Check the new commits of tables against tripwires: exit code 1 if one of them fires.
 
     A table that cannot be read does not stop the others. Its error is printed to stderr, and the exit code is that of
     the first error.
     """
     if sum(given is not None for given in (try_, after, state)) != 1:
-        raise RequestError("Say which commits count: one of --try, --after and --state.", field="--state")
+        raise RequestError("Give one of --try, --after, and --state.", field="--state")
     if state is not None:
         check_place(state)
     wires = read_tripwires(_text(rules), str(rules))

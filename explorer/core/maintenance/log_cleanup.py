@@ -149,8 +149,8 @@ def _check_managed(state: TableState) -> None:
     managed = sorted(active_features(state.protocol) & CATALOG_FEATURES)
     if managed:
         raise UnsupportedFeature(
-            "A catalog manages the commits of this table, and only it knows which of them may go. Clean the log "
-            "through the catalog.",
+            "A catalog manages the commits of this table, and only it knows which of them can be deleted. Clean "
+            "the log through the catalog.",
             features=managed,
             operation="clean the log",
         )

@@ -163,7 +163,7 @@ def _checkpoint(
         guards.append(GuardResult("something-to-do", "warn", {"file": there.parts[0].path, "detail": detail}))
     elif guards[0].status == "pass":
         files = (MaintenanceFile(_checkpoint_path(version, state), "write"),)
-    undo = "It repeats what the log says and can stay."
+    undo = "It repeats the log and can stay."
     return PlannedMaintenance(tuple(guards), files, Consequences(undo=undo))
 
 
@@ -211,7 +211,7 @@ def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> P
         detail = f"Versions {first} to {last} are already compacted; nothing will be written."
         guards.append(GuardResult("something-to-do", "warn", {"file": path, "detail": detail}))
         files = ()
-    undo = "It repeats what the commits say and can stay."
+    undo = "It repeats the commits and can stay."
     return PlannedMaintenance(tuple(guards), files, Consequences(undo=undo))
 
 

@@ -113,7 +113,7 @@ def location(vector: DeletionVectorId) -> str | None:
             return f"{prefix}/{name}" if prefix else name
         case other:
             raise UnsupportedFeature(
-                f"A deletion vector has the storage type {other!r}; the protocol knows u, p and i. "
+                f"A deletion vector has the storage type {other!r}; the protocol has u, p, and i. "
                 "Its rows cannot be hidden, so the file is not read.",
                 features=[f"deletion vector storage type {other}"],
                 operation="read a deletion vector",

@@ -7,6 +7,7 @@ that is decoded and encoded again is the same number, however long it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 from functools import partial
@@ -78,7 +79,26 @@ def encode_json(value: object) -> bytes:
     Raises:
         UnicodeEncodeError: A text contains an unpaired surrogate.
     """
-    return _ENCODER.encode(value)
+    try:
+        return _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        raise
+    except ValueError:
+        # Newer releases of msgspec refuse a decimal that is not finite, which a schema of another writer may have.
+        return _ENCODER.encode(_with_constants(value))
+
+
+def _with_constants(value: Any) -> Any:
+    """Return builtins whose decimals that are not finite are the constants that other writers take for numbers."""
+    match value:
+        case Decimal() if not value.is_finite():
+            return msgspec.Raw(json.dumps(float(value)).encode())
+        case dict():
+            return {name: _with_constants(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_with_constants(item) for item in value]
+        case _:
+            return value
 
 
 def plain_number(text: str) -> str:

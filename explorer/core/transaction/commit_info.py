@@ -127,7 +127,7 @@ def check_provenance(*, user: str | None = None, reason: str | None = None) -> N
     """Check that user and reason can be written into a log, which is UTF-8; they are stored unchanged.
 
     Raises:
-        RequestError: One is not a text, or holds half a surrogate pair.
+        RequestError: One is not a text, or contains an unpaired surrogate.
     """
     for field, text in (("user", user), ("reason", reason)):
         if text is None:

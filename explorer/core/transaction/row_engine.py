@@ -39,14 +39,14 @@ class CheckResult:
     Attributes:
         name: Its name.
         expression: Its SQL.
-        violations: Rows for which it is not TRUE; None if it could not be judged.
-        rows_checked: Live rows that it was checked against; None if it could not be judged.
+        violations: Rows for which it is not TRUE; None if it could not be checked.
+        rows_checked: Live rows that it was checked against; None if it could not be checked.
         files: The files with violations, in the order of the log: path, raw_path, violations, first_row_index (the
             place of the first one, from 0, masked rows counted), rows_checked.
         samples: Some of the violating rows, from the first files with any: ``_file`` (decoded path) and ``_row_index``,
             then the table's columns, variants as JSON text. The two have more underscores in front where the table has
             columns of these names.
-        error: Why it could not be judged: its ``reason`` is ``runtime`` if it fails on some row (a division by
+        error: Why it could not be checked: its ``reason`` is ``runtime`` if it fails on some row (a division by
             zero, say); otherwise it describes what is wrong with the SQL.
     """
 

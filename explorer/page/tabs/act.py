@@ -33,7 +33,7 @@ def _receipt(view: TableView, address: Address, work: WindowWork) -> Document:
     if address.step != "receipt":
         return Document(f"{view.facts.name}-receipt", "receipt", work.of(ActDesk).document())
     ended, logged = sheet.ended(address.table, view.version), logged_receipt(view.facts, view.version)
-    content = logged.document() | ({} if ended is None else {"plan": ended.document})
+    content = logged.document(None if ended is None else ended.document)
     return Document(f"{view.facts.name}-v{view.version}-receipt", "receipt", content)
 
 

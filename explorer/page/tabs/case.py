@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from explorer.core.errors import RequestError
-from explorer.core.transaction.commit_plan import PlanDocument
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec
@@ -33,7 +32,7 @@ def _case(view: TableView, _address: Address, work: WindowWork) -> Tab:
 
 def _file(_view: TableView, _address: Address, work: WindowWork) -> Document:
     file = work.of(CaseDesk).file
-    return Document(f"{_slug(file.title)}", "case", msgspec.to_builtins(file))
+    return Document(f"{_slug(file.title)}", "case", file)
 
 
 def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
@@ -76,7 +75,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
         "diff": lambda: DiffPin(from_version=view.other, to_version=view.version),
         "finding": lambda: FindingPin(id=message.text("rule"), subject=message.text("subject", _LONGEST_TEXT)),
         "file": lambda: FilePin(path=message.text("path", _LONGEST_TEXT), version=view.version),
-        "plan": lambda: PlanPin(plan=msgspec.convert(window.work.of(ActDesk).document(), PlanDocument)),
+        "plan": lambda: PlanPin(plan=window.work.of(ActDesk).document()),
         "rows": lambda: _rows(window.work.of(RowsWork)),
     }
     if what not in makers:

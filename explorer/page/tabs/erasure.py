@@ -8,8 +8,6 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
 from explorer.core.errors import RequestError
 from explorer.page.act.form import ActDesk
@@ -141,13 +139,13 @@ def _places(view: TableView, address: Address, work: WindowWork) -> Listing:
 
 def _proof(view: TableView, address: Address, work: WindowWork) -> Document:
     name = f"{view.facts.name}-erasure"
-    return Document(name, "proof", msgspec.to_builtins(erasure_document(_required(view, address, work))))
+    return Document(name, "proof", erasure_document(_required(view, address, work)))
 
 
 def _statement(view: TableView, address: Address, work: WindowWork) -> Document:
     stated = _stated(view, address, work)
     name = f"{view.facts.name}-erasure-statement"
-    return Document(name, "statement", msgspec.to_builtins(stated), compact=True, key=work.key)
+    return Document(name, "statement", stated, compact=True, key=work.key)
 
 
 def _statement_page(view: TableView, address: Address, work: WindowWork) -> Page:

@@ -70,7 +70,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
     unusable = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise EngineUnavailable(
         f"Reading rows needs Spark with Java 17 or 21, and no such Java was found{unusable}. "
-        f"To install one: {_INSTALL}. Everything except rows works without it.",
+        f"To install one: {_INSTALL}. The log, and first rows without a condition, are read without it.",
         engine="java",
         install=_INSTALL,
     )

@@ -248,8 +248,8 @@ def require_pyspark() -> None:
     """
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable(
-            f"Rows are read through Spark, and the package pyspark is not installed. To get it: {_INSTALL_SPARK}. "
-            "Everything except rows works without it.",
+            f"This needs Spark, and the package pyspark is not installed. To install it: {_INSTALL_SPARK}. "
+            "The log, and first rows without a condition, are read without it.",
             engine="spark",
             install=_INSTALL_SPARK,
         )

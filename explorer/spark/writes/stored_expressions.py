@@ -131,15 +131,6 @@ def _broken(stored: StoredExpression, error: Exception) -> CorruptTable | Expres
     why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
     sentences = (f"{stored.name}, {stored.text}, cannot be evaluated: {why.rstrip('.')}.", stored.doubt, stored.advice)
     message = " ".join(filter(None, sentences))
-    if not isinstance(error, ExpressionRefused):
-        return CorruptTable(message, column=stored.column, found=stored.text)
-    return ExpressionRefused(
-        message,
-        expression=error.expression,
-        position=error.position,
-        reason=error.reason,
-        condition=error.condition,
-        found=error.found,
-        expected=error.expected,
-        nearest=error.nearest,
-    )
+    if isinstance(error, ExpressionRefused):
+        return error.with_facts(message=message)
+    return CorruptTable(message, column=stored.column, found=stored.text)

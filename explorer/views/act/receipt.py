@@ -9,20 +9,33 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from explorer import formatting as fmt
 from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.errors import LimitExceeded
 from explorer.core.log.verify.hash_chain import CommitSeal
-from explorer.core.protocol.json_values import JsonObject, decode_json
-from explorer.core.transaction.commit_plan import MaintenancePlan, MaintenanceResult, Plan, PlanResult, commit_digest
+from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue, decode_json
+from explorer.core.transaction.commit_plan import (
+    MaintenancePlan,
+    MaintenanceResult,
+    Plan,
+    PlanDocument,
+    PlanResult,
+    commit_digest,
+)
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.act.written_lines import done_facts, done_title
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Receipt", "commit_facts", "logged_receipt", "provenance", "receipt", "seal_facts"]
+__all__ = [
+    "LoggedReceipt", "Receipt", "ReceiptDocument", "commit_facts", "logged_receipt", "provenance", "receipt",
+    "seal_facts",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +216,34 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
+class ReceiptDocument(JsonRecord, frozen=True, kw_only=True):
+    """The receipt of a commit as JSON.
+
+    Attributes:
+        operation_parameters, operation_metrics: As the commitInfo of the commit records them.
+        digest: That of the plan; null if another program wrote the commit.
+        transaction: The ``txnId`` of the commit; null if it has none.
+        file_digest: SHA-256 of the file of the commit.
+        chain_head: The head of the hash chain over the commits up to this one.
+        plan: The plan with its outcome, in the window that made the commit.
+    """
+
+    table: str
+    version: int
+    time: datetime | None
+    operation: str | None
+    user_name: str | None
+    reason: str | None
+    operation_parameters: JsonValue
+    operation_metrics: JsonValue
+    digest: str | None
+    transaction: str | None
+    file: str
+    file_digest: str
+    chain_head: str
+    plan: PlanDocument | msgspec.UnsetType = msgspec.UNSET
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedReceipt:
     """A commit and its seal.
@@ -253,24 +294,29 @@ class LoggedReceipt:
             notes=(),
         )
 
-    def document(self) -> JsonObject:
-        """Return the receipt that programs read."""
+    def document(self, plan: PlanDocument | None = None) -> ReceiptDocument:
+        """Return the receipt that programs read.
+
+        Args:
+            plan: The plan with its outcome, where it is known.
+        """
         commit, info = self.commit, provenance(self.actions)
-        return {
-            "table": self.location,
-            "version": self.version,
-            "time": None if commit is None or commit.timestamp is None else commit.timestamp.isoformat(),
-            "operation": None if commit is None else commit.operation,
-            "userName": None if commit is None else commit.user_name or None,
-            "reason": None if commit is None else commit.reason or None,
-            "operationParameters": info.get("operationParameters"),
-            "operationMetrics": info.get("operationMetrics"),
-            "digest": self.digest or None,
-            "transaction": self.transaction or None,
-            "file": self.seal.file,
-            "fileDigest": self.seal.file_digest,
-            "chainHead": self.seal.chain_head,
-        }
+        return ReceiptDocument(
+            table=self.location,
+            version=self.version,
+            time=None if commit is None else commit.timestamp,
+            operation=None if commit is None else commit.operation,
+            user_name=None if commit is None else commit.user_name or None,
+            reason=None if commit is None else commit.reason or None,
+            operation_parameters=info.get("operationParameters"),
+            operation_metrics=info.get("operationMetrics"),
+            digest=self.digest or None,
+            transaction=self.transaction or None,
+            file=self.seal.file,
+            file_digest=self.seal.file_digest,
+            chain_head=self.seal.chain_head,
+            plan=msgspec.UNSET if plan is None else plan,
+        )
 
 
 def logged_receipt(facts: TableFacts, version: int) -> LoggedReceipt:

@@ -293,8 +293,7 @@ def change_origins(view: ChosenVersions, *, inferred: bool) -> ChangeOrigins:
     except ExplorerError as error:
         return ChangeOrigins(problem=problem_of(error))
     reading = read_estimate(sources.files)
-    hold = "holds" if reading.files == 1 else "hold"
-    estimate = f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, {hold} the changes.{start_notice()}"
+    estimate = f"The changes are in {fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}.{start_notice()}"
     return ChangeOrigins(change_spans(sources), estimate, reading.files > 0)
 
 
@@ -327,8 +326,7 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
         return "", False  # the comparison of files already shows why
     if not reading.files:
         return "No file differs, so no row differs.", False
-    read = "is read" if reading.files == 1 else "are read"
-    return f"{fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}, {read}.{start_notice()}", True
+    return f"The comparison reads {fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}.{start_notice()}", True
 
 
 def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
@@ -342,7 +340,7 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
         return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
     rows = live_rows(snapshot)
     if rows == 0:
-        return f"Every row of {files} is hidden.{start_notice()}"
+        return f"Deletion vectors mask every row of {files}.{start_notice()}"
     if rows is not None and rows <= PAGE_ROWS:
         come = f"All {fmt.plural(rows, 'row')} come from {files}" if rows != 1 else f"Its one row comes from {files}"
     else:

@@ -59,7 +59,7 @@ def test_a_checkpoint_is_said_and_told() -> None:
     store = small_log(new_store())
     table = explorer.Table(store)
     plan = table.plan(CHECKPOINT)
-    known = {"guards": [KNOWN], "consequences": meant("It repeats what the log says and can stay.")}
+    known = {"guards": [KNOWN], "consequences": meant("It repeats the log and can stay.")}
     assert parts(plan) == {**known, "files": [file(checkpoint_name(3), "write")]}
     size = store.head(table.commit(plan).plan.files[0].path).size
     there = said(
@@ -150,7 +150,7 @@ def test_commits_are_compacted_and_told() -> None:
     table = explorer.Table(store)
     plan = table.plan({"kind": "compact-log", "from": 1, "to": 3})
     path = compaction_name(1, 3)
-    known = {"guards": [KNOWN], "consequences": meant("It repeats what the commits say and can stay.")}
+    known = {"guards": [KNOWN], "consequences": meant("It repeats the commits and can stay.")}
     assert parts(plan) == {**known, "files": [file(path, "write")]}
     assert [*table.commit(plan).document()["files"]] == [file(path, "write", store.head(path).size)]
     there = said(

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import explorer
@@ -10,9 +11,11 @@ from explorer.core.errors import RequestError
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.pages import table_page
+from explorer.page.tab_spec import export_files
+from explorer.page.tabs import export_named
 from explorer.views.act.desk.draft import Draft
 from explorer.views.act.desk.state import CheckingRows, Committing, Ended, Ready, Unplannable
-from explorer.views.act.receipt import Receipt
+from explorer.views.act.receipt import Receipt, ReceiptDocument
 from explorer.views.problems import Problem
 from explorer.web.served_tables import Catalog
 from tests.support.attacks.faulty_store import FaultyStore
@@ -79,8 +82,28 @@ def test_what_was_approved_is_committed_with_its_reason_and_its_person(root: Pat
     assert dict(ended.facts)["reason"] == "Ask <b>Ana</b>"
     (newest,) = explorer.open_table(root / "orders").history(1).to_pylist()
     assert (newest["user_name"], newest["reason"]) == ("ana", "Ask <b>Ana</b>")
-    assert desk.document()["outcome"] == "committed"
+    assert desk.document().outcome == "committed"
     assert catalog.facts("w/orders").last == 2
+
+
+@pytest.mark.parametrize("ended_here", [True, False])
+def test_the_receipt_that_is_saved_is_read_by_its_record_and_written_again(root: Path, *, ended_here: bool) -> None:
+    catalog = served(root)
+    desk = ActDesk(catalog, "ana", signed_in=False, changed=list)
+    desk.approve("orders", "because", planned(desk))
+    desk.commit()
+    window = work_at(desk if ended_here else ActDesk(catalog, "", signed_in=False, changed=list))
+    here = Address.parse(f"?t=w/orders&tab=act&v=2&step=receipt{DESCRIBE if ended_here else ''}")
+    view = table_page(catalog, here, "light", window).view
+    assert view is not None
+    saved = export_named("receipt")(view, here, window)
+    text = "".join(part["text"] for part in export_files(saved, "1", "json"))
+    read = msgspec.json.decode(text, type=ReceiptDocument)
+    assert msgspec.json.format(msgspec.json.encode(read), indent=2).decode() == text
+    assert (read.version, read.user_name, read.reason) == (2, "ana", "because")
+    assert read.digest == draft(desk).plan.digest
+    plan = None if isinstance(read.plan, msgspec.UnsetType) else read.plan
+    assert (plan is not None and plan.outcome == "committed") is ended_here
 
 
 def test_a_read_only_server_is_refused_by_the_table_itself(root: Path) -> None:

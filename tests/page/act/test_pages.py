@@ -16,6 +16,7 @@ from explorer.page.pages import Rendered, table_page
 from explorer.page.tab_spec import Document
 from explorer.page.tabs import export_named
 from explorer.views.act.intent_form import offered_kinds
+from explorer.views.act.receipt import ReceiptDocument
 from explorer.web.served_tables import Catalog
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.pages.idle_windows import idle_work, work_at
@@ -233,8 +234,9 @@ def test_a_receipt_is_saved_under_its_table_and_version(tmp_path: Path) -> None:
     document = export_named("receipt")(view, address, work)
     assert isinstance(document, Document)
     assert (document.name, document.what) == ("ledger-v1-receipt", "receipt")
-    assert (document.content["version"], document.content["reason"]) == (1, "why")
-    assert document.content["chainHead"] == writer.verify().chain_head
+    assert isinstance(document.content, ReceiptDocument)
+    assert (document.content.version, document.content.reason) == (1, "why")
+    assert document.content.chain_head == writer.verify().chain_head
 
 
 def test_an_old_version_proposes_itself_to_be_restored(tmp_path: Path) -> None:

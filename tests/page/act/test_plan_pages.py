@@ -57,8 +57,8 @@ def test_a_receipt_from_the_log_says_all_that_the_receipt_after_the_commit_said(
     assert dict(said.facts).items() <= dict(logged.facts).items()
     assert dict(logged.facts)["digest"] == plan.digest == result.plan.digest
     document = logged_receipt(facts, result.version).document()
-    assert document["digest"] == plan.digest
-    assert document["operationParameters"] == result.plan.proposal.parameters
+    assert document.digest == plan.digest
+    assert document.operation_parameters == result.plan.proposal.parameters
 
 
 def test_the_page_of_a_receipt_has_predicate_counts_and_digest_of_a_commit_of_rows(tmp_path: Path) -> None:

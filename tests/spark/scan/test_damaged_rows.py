@@ -90,7 +90,7 @@ def _false_vector(root: Path) -> None:
 
 DAMAGES: dict[str, tuple[Callable[[Path], None], type[ExplorerError], str]] = {
     "gone": (_gone, StorageError, "does not exist"),
-    "cut short": (_cut_short, CorruptTable, "but the log says"),
+    "cut short": (_cut_short, CorruptTable, "but the log records"),
     "no Parquet": (_zeros, CorruptTable, "cannot be read"),
     "other types": (_other_types, CorruptTable, r"\[id\]"),
     "vector": (_false_vector, CorruptDeletionVector, "masks 1 rows, but 2 by the descriptor"),

@@ -69,7 +69,7 @@ def test_the_worst_consequence_is_named_and_no_guard_calls_a_plan_that_breaks_cl
     assert "lose access" in plan.worst
     assert plan.lost_clients > 1
     (properties,) = (guard for guard in plan.guards if guard.name == "properties")
-    assert properties.sentence == "1 property changes. The guard access says what that means for clients."
+    assert properties.sentence == "1 property changes. The guard access shows what that means for clients."
     harmless = view(table, kind="set-description", description="What a row is.")
     assert (harmless.worst, harmless.worst_tone) == ("", "")
     sooner = view(table, kind="set-properties", properties={"delta.deletedFileRetentionDuration": "interval 2 days"})

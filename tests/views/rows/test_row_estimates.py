@@ -16,7 +16,7 @@ from tests.support.logs import small_logs
         ([(101, 0)], "The first 100 rows come from its one file, which takes"),
         ([(90, 0), (90, 0)], "The first 100 rows come from the first of 2 files, which takes"),
         ([(None, 0), (1, 0)], "The first 100 rows come from the first of 2 files, which takes"),
-        ([(3, 3)], "Every row of 1 file is hidden."),
+        ([(3, 3)], "Deletion vectors mask every row of 1 file."),
     ],
 )
 def test_the_estimate_says_how_many_rows_come_from_where(files: list[tuple[int | None, int]], said: str) -> None:

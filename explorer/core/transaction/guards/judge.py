@@ -220,7 +220,7 @@ def properties_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult | No
         remedy = "Commit only if this is what you want."
         return GuardResult("properties", "warn", evidence | {"detail": " ".join(risks)}, remedy)
     number = counted(len(changed), "property changes", "properties change")
-    detail = f"{number}. The guard access says what that means for clients."
+    detail = f"{number}. The guard access shows what that means for clients."
     return GuardResult("properties", "pass", evidence | {"detail": detail})
 
 

@@ -67,7 +67,7 @@ def _protocol_change(before: Protocol | None, after: Protocol) -> str:
     if before is None:
         return f"The protocol becomes {versions}."
     if (before.min_reader_version, before.min_writer_version) != (after.min_reader_version, after.min_writer_version):
-        return f"The protocol goes from ({before.min_reader_version}, {before.min_writer_version}) to {versions}."
+        return f"The protocol changes from ({before.min_reader_version}, {before.min_writer_version}) to {versions}."
     return f"The protocol keeps its versions {versions}; its list of features changes."
 
 

@@ -142,17 +142,7 @@ def _text(value: object) -> str | None:
 
 
 def _refused(error: ExpressionRefused) -> InvalidIntent:
-    return InvalidIntent(
-        error.message,
-        field="expression",
-        expression=error.expression,
-        position=error.position,
-        reason=error.reason,
-        condition=error.condition,
-        found=error.found,
-        expected=error.expected,
-        nearest=error.nearest,
-    )
+    return error.of_kind(InvalidIntent, field="expression")
 
 
 def _unevaluated(check: RowCheck, detail: str) -> GuardResult:

@@ -187,7 +187,7 @@ def _uncounted(add: Add) -> GuardResult:
         "fail",
         {
             "path": add.path,
-            "detail": "Row tracking needs the number of rows of every file; the log does not say it for this one.",
+            "detail": "Row tracking needs the number of rows of every file; the log does not record it for this one.",
         },
         "Rewrite the file with statistics, or suspend row tracking.",
     )

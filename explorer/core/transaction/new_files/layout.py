@@ -75,7 +75,7 @@ def compression_codec(configuration: Mapping[str, str]) -> str:
     codec = _CODECS.get(text.strip().lower())
     if codec is None:
         raise InvalidIntent(
-            f"The table wants files compressed with {text!r}; this program writes {', '.join(_CODECS)}. Change the "
+            f"The table requires files compressed with {text!r}; this program writes {', '.join(_CODECS)}. Change the "
             f"property {COMPRESSION_CODEC}.",
             field=COMPRESSION_CODEC.key,
             allowed=list(_CODECS),

@@ -209,7 +209,7 @@ def _identity_guard(names: Sequence[str]) -> GuardResult | None:
     if not names:
         return None
     detail = f"{', '.join(names)} gave every row its number; its high-water mark is lost with it."
-    remedy = "Drop it only if no one relies on its numbers."
+    remedy = "Drop it only if nothing relies on its numbers."
     return GuardResult("identity-columns", "warn", {"columns": list(names), "detail": detail}, remedy)
 
 

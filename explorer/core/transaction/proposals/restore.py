@@ -189,7 +189,7 @@ def _numbered(
     known = (stays, tracking), (target.logical_files, target.row_tracking)
     endless = [path for each in known for path in _endless(*each)]
     if endless:
-        detail = "The log does not say how many rows this file has, so it is not known which row ids are free."
+        detail = "The log does not record how many rows this file has, so it is not known which row ids are free."
         return come, (), (GuardResult("row-ids", "fail", {"path": endless[0], "detail": detail}, _COUNT),)
     highest = max(_highest_id(*each) for each in known)
     from_here = msgspec.structs.replace(tracking, high_water_mark=highest)

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from explorer.core.errors import Cancelled, ExplorerError, ExpressionRefused, InvalidIntent, RequestError
-from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
+from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanDocument, PlanResult
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
@@ -211,14 +211,14 @@ class Desk:
                 raise RequestError(f"No unknown guard is called \u201c{name}\u201d. {known}", allowed=unknown)
             self._take(at.Accepted(name.strip()))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> PlanDocument:
         """Return the plan, or the outcome if there is one, as the command line prints it.
 
         Raises:
             RequestError: There is no plan.
         """
         state = self._state
-        return state.document if isinstance(state, at.Ended) else self._current_plan().document()
+        return state.document if isinstance(state, at.Ended) else self._current_plan().record()
 
     # --- the rows
 
@@ -301,7 +301,7 @@ class Desk:
         try:
             result = self._committed(draft, state.reason, number)
             event = at.CommitEnded(
-                number, result.plan, receipt(result, draft.plan, state.reason, person), result.document()
+                number, result.plan, receipt(result, draft.plan, state.reason, person), result.record()
             )
             came_of_it, version = result.outcome, event.receipt.version
         except Exception as error:  # noqa: BLE001  # shown and logged: the outcome of a commit must be said
@@ -553,4 +553,4 @@ def _refuse_rules(snapshot: Snapshot, expressions: Iterable[str]) -> None:
         try:
             vet(snapshot.schema, expression, repeatable=False)
         except ExpressionRefused as error:
-            raise InvalidIntent(error.message, field="expression") from error
+            raise error.of_kind(InvalidIntent, field="expression") from error

@@ -41,7 +41,7 @@ from typing import Any, Final, TypeAlias, assert_never
 import msgspec
 
 from explorer.core.errors import ExplorerError
-from explorer.core.transaction.commit_plan import Plan
+from explorer.core.transaction.commit_plan import Plan, PlanDocument
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt
@@ -169,7 +169,7 @@ class CommitEnded:
     number: int
     plan: Plan
     receipt: Receipt
-    document: dict[str, Any]
+    document: PlanDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class Ended:
     draft: Draft
     reason: str
     receipt: Receipt
-    document: dict[str, Any]
+    document: PlanDocument
 
 
 State: TypeAlias = Idle | Planning | Unplannable | Ready | CheckingRows | Committing | Ended

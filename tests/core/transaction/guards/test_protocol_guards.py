@@ -13,7 +13,7 @@ from tests.support.logs.small_proposals import protocol
     [
         (None, protocol(1, 2), "The protocol becomes (1, 2)."),
         (protocol(1, 2), protocol(1, 2), "The protocol does not change."),
-        (protocol(1, 2), protocol(2, 5), "The protocol goes from (1, 2) to (2, 5)."),
+        (protocol(1, 2), protocol(2, 5), "The protocol changes from (1, 2) to (2, 5)."),
         (
             protocol(3, 7, r="columnMapping", w="columnMapping"),
             protocol(3, 7, r="columnMapping", w="columnMapping rowTracking domainMetadata"),

@@ -75,7 +75,7 @@ def test_a_risk_is_told_on_its_side_of_the_bound_and_not_on_the_other(
     assert found is not None
     assert (found.name, found.status) == ("properties", "pass" if risks is None else "warn")
     assert found.remedy == (None if risks is None else INTEND)
-    passed = "1 property changes. The guard access says what that means for clients."
+    passed = "1 property changes. The guard access shows what that means for clients."
     assert found.evidence["detail"] == (passed if risks is None else risks)
 
 
@@ -84,7 +84,7 @@ def test_statistics_that_checkpoints_keep_in_columns_are_not_lost() -> None:
     found = properties_guard(snapshot(), setting(both))
     assert found is not None
     assert (found.status, found.evidence["detail"]) == (
-        "pass", "2 properties change. The guard access says what that means for clients."
+        "pass", "2 properties change. The guard access shows what that means for clients."
     )  # fmt: skip
     neither = both | {"delta.checkpoint.writeStatsAsStruct": "false"}
     told = properties_guard(snapshot(properties=both), setting(neither))
@@ -98,7 +98,7 @@ def test_properties_that_go_back_to_their_defaults_are_no_risk() -> None:
     more |= {"delta.dataSkippingNumIndexedCols": "0", "delta.checkpoint.writeStatsAsJson": "false"}
     found = properties_guard(snapshot(properties=risky | more), setting({}))
     assert found is not None
-    detail = "7 properties change. The guard access says what that means for clients."
+    detail = "7 properties change. The guard access shows what that means for clients."
     assert (found.status, found.evidence["detail"]) == ("pass", detail)
 
 
@@ -126,7 +126,7 @@ def test_changed_properties_are_listed_with_what_they_do() -> None:
             "feature": None,
         },
     ]
-    detail = "4 properties change. The guard access says what that means for clients."
+    detail = "4 properties change. The guard access shows what that means for clients."
     assert found == GuardResult("properties", "pass", {"changes": changes, "detail": detail})
     assert properties_guard(before, change()) is None
     assert properties_guard(before, change(metadata=before.metadata)) is None

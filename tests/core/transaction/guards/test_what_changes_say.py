@@ -177,7 +177,7 @@ def test_a_protocol_says_how_it_changes() -> None:
         "after": [1, 4],
         "featuresAdded": ["changeDataFeed", "checkConstraints", "generatedColumns"],
         "featureDropped": None,
-        "detail": "The protocol goes from (1, 2) to (1, 4).",
+        "detail": "The protocol changes from (1, 2) to (1, 4).",
     }
     more = _raised(features, protocol(1, 7, w="appendOnly invariants domainMetadata"))
     assert (more["detail"], more["featuresAdded"]) == (

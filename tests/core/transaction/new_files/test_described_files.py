@@ -169,7 +169,7 @@ def test_a_codec_that_is_not_written_is_told_with_those_that_are() -> None:
     with pytest.raises(InvalidIntent) as refused:
         compression_codec({CODEC: "LZO"})
     assert str(refused.value) == (
-        f"The table wants files compressed with 'LZO'; this program writes {', '.join(CODECS)}. Change the property "
+        f"The table requires files compressed with 'LZO'; this program writes {', '.join(CODECS)}. Change the property "
         f"{CODEC}."
     )
     assert (refused.value.field, refused.value.allowed) == (CODEC, CODECS)

@@ -246,7 +246,7 @@ def test_dropped_columns_are_said_whole() -> None:
         "identity-columns",
         "warn",
         {"columns": ["i"], "detail": "i gave every row its number; its high-water mark is lost with it."},
-        "Drop it only if no one relies on its numbers.",
+        "Drop it only if nothing relies on its numbers.",
     )
     assert [(guard.name, guard.status) for guard in made.guards] == [
         *((name, "pass") for name in ("column-mapping", "columns-left", "partition-columns", "constraint-columns")),

@@ -175,7 +175,7 @@ def test_row_tracking_is_not_enabled_while_a_file_does_not_say_how_many_rows_it_
     guard = _guards(before, made)["row-ids"]
     assert (guard.status, guard.evidence["path"]) == ("fail", "a")
     assert guard.evidence["detail"] == (
-        "Row tracking needs the number of rows of every file; the log does not say it for this one."
+        "Row tracking needs the number of rows of every file; the log does not record it for this one."
     )
     assert guard.remedy == "Rewrite the file with statistics, or suspend row tracking."
 

@@ -184,7 +184,7 @@ def test_what_is_described_again_is_said_whole(where: str | None) -> None:
     leaves = described_leaves(intent, before, [(("id",), before.schema.fields[0])])
     facts = dict.fromkeys(files, live(2, id=(1, 7)))
     text = json.dumps(again, separators=(",", ":"))
-    detail = "The statistics of 2 of 3 files say something else than their rows, or less."
+    detail = "The statistics of 2 of 3 files differ from their rows, or are incomplete."
     assert recompute_statistics(intent, before, files, leaves, facts) == Proposal(
         operation="COMPUTE STATS",
         parameters={"predicate": "[]" if where is None else f'["{where}"]'},
@@ -200,7 +200,7 @@ def test_what_is_described_again_is_said_whole(where: str | None) -> None:
         undo="There is nothing to undo: rows and files stay as they are. A restore does not bring statistics back.",
     )
     nothing = recompute_statistics(intent, before, {"c": files["c"]}, leaves, facts)
-    detail = "The statistics of the one file say what the rows say, so there is nothing to commit."
+    detail = "The statistics of the one file agree with the rows, so there is nothing to commit."
     evidence = {"files": 1, "changed": 0, "detail": detail}
     assert nothing.guards == (GuardResult("statistics-differ", "fail", evidence),)
     assert nothing.metrics == {"numFiles": "0"}

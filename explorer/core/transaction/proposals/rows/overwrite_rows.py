@@ -165,7 +165,7 @@ def _feed(new: int, old_rows: int | None) -> str:
 
 def _replacing(rows: int, files: int, old_rows: int | None) -> str:
     if not files:
-        return f"{counted(rows, 'new row')}, and no row goes."
+        return f"{counted(rows, 'new row')}, and no row is removed."
     old = "an unknown number of rows" if old_rows is None else counted(old_rows, "row")
     if not rows:
         verb = "goes" if old_rows == 1 else "go"

@@ -170,10 +170,8 @@ def _folded(path: Path) -> Path:
 def _difference_guard(files: int, changed: int) -> GuardResult:
     evidence: dict[str, object] = {"files": files, "changed": changed}
     if changed:
-        detail = (
-            f"The statistics of {changed:,} of {counted(files, 'file')} say something else than their rows, or less."
-        )
+        detail = f"The statistics of {changed:,} of {counted(files, 'file')} differ from their rows, or are incomplete."
         return GuardResult("statistics-differ", "pass", evidence | {"detail": detail})
     which = "the one file" if files == 1 else f"all {files:,} files"
-    detail = f"The statistics of {which} say what the rows say, so there is nothing to commit."
+    detail = f"The statistics of {which} agree with the rows, so there is nothing to commit."
     return GuardResult("statistics-differ", "fail", evidence | {"detail": detail})
