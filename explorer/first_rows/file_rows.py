@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -26,13 +26,13 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
-from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
 from explorer.data_files.measured_batches import held_parts, spans_of
+from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
 
-__all__ = ["LiveFile", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
+__all__ = ["FileRows", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
 
 _Places = npt.NDArray[np.int64]
 MOST_BYTES: Final = 64 << 20
@@ -100,39 +100,36 @@ class PageMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveFile:
-    """A data file of a version.
+class FileRows:
+    """Some rows of a file.
 
     Attributes:
-        store, key: Where it is.
-        raw_path: Its path as the log has it.
-        size: Its bytes by the log; None if it does not say.
-        version: The version, for errors.
-        masked: Places of the rows to leave out, ascending.
+        columns: Its stored columns.
+        places: The place of each row.
+        masked: The places of the rows that were left out, of the whole file.
     """
 
-    store: LogStore
-    key: str
-    raw_path: str
-    size: int | None
-    version: int
-    masked: npt.NDArray[np.uint64]
+    columns: list[Any]
+    places: _Places
+    masked: MaskedRows
 
 
 def read_rows_from(
     file: LiveFile,
     start: int,
+    masked: Callable[[], MaskedRows],
     *,
     columns: Sequence[StructField],
     shapes: Sequence[Shape],
     limit: int,
     memory: PageMemory,
-) -> tuple[list[Any], _Places]:
-    """Return the stored columns of the first rows from a place on, and the places of these rows.
+) -> FileRows:
+    """Return the first rows from a place on.
 
     Args:
         file: The file.
         start: The first place.
+        masked: Returns places of the rows to leave out, ascending.
         columns, shapes: Which columns to give, and how to read them.
         limit: Rows at most.
         memory: What the page may take.
@@ -151,7 +148,8 @@ def read_rows_from(
         check_field_ids(opened.schema, shapes)
         # Spark counts the rows of the groups too, whatever the footer records of all of them.
         ends = _group_ends(opened)
-        wanted = _places(int(ends[-1]) if len(ends) else 0, file.masked, start, limit)
+        hidden = masked()
+        wanted = _places(int(ends[-1]) if len(ends) else 0, hidden, start, limit)
         names = stored_names(opened.schema, shapes)
         with closing(_batches(file, opened, names, wanted, ends, memory=memory)) as batches:
             parts, rows = _columns(batches, shapes, memory)
@@ -167,7 +165,7 @@ def read_rows_from(
         raise NotReadHere(f"the file {file.raw_path} is not read here: {_first_line(error)}") from error
     except OSError as error:
         raise NotReadHere(f"the file {file.raw_path} cannot be decoded here: {_first_line(error)}") from error
-    return arrays, wanted
+    return FileRows(arrays, wanted, hidden)
 
 
 def missing_file(raw_path: str, version: int, why: str) -> StorageError:
@@ -196,7 +194,7 @@ def _opened(file: LiveFile) -> OpenFile:
     if file.size is None:
         raise sizeless(file.raw_path)
     try:
-        source = file.store.open_input(file.key)
+        source = file.store.open_sized(file.key, file.size)
     except FileNotFoundError as error:
         raise missing_file(file.raw_path, file.version, os.strerror(errno.ENOENT)) from error
     size = int(source.size())

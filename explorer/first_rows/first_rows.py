@@ -7,28 +7,24 @@ read; what is not read here is said with its reason, never left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable, RequestError, UnsupportedFeature
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
-from explorer.core.protocol.deletion_vectors import read_rows
-from explorer.core.protocol.file_locations import FileLocations
-from explorer.core.protocol.logical_files import vector_descriptors
+from explorer.core.protocol.logical_files import repeated_text
 from explorer.core.protocol.schema.data_types import VOID, StructField
 from explorer.data_files.column_sources import ColumnSources, column_sources
 from explorer.data_files.partition_columns import partition_columns
 from explorer.data_files.physical_columns import physical_column
-from explorer.first_rows.file_rows import LiveFile, NotReadHere, PageMemory, read_rows_from
+from explorer.first_rows.file_rows import FileRows, NotReadHere, PageMemory, read_rows_from
+from explorer.first_rows.live_files import MaskedRows, live_files, read_side_by_side, read_vectors
 from explorer.first_rows.padding import padded_column
 from explorer.first_rows.row_page import RowPage, RowPosition, files_holding, page_of
 from explorer.first_rows.shapes import shapes_of, unread_table
@@ -127,68 +123,61 @@ class _Reading:
     masked: bool
 
     def page(self) -> RowPage:
-        all_files = self.snapshot.logical_files
-        files = all_files.slice(self.begin.file)
-        check_listed_once(files, self.snapshot.version)
+        snapshot, begin = self.snapshot, self.begin
+        check_listed_once(snapshot)
         memory = PageMemory()
-        # No more files are opened than these, so that the others need not be counted.
-        nearest = files.slice(0, MOST_FILES + 1)
-        first, count = 0, max(1, files_holding(nearest, self.begin.row + self.limit + 1, masked=self.masked))
+        # No more files are opened than these, so that the log is not read for the others.
+        files, total = snapshot.file_part(begin.file, begin.file + MOST_FILES + 1), snapshot.num_files - begin.file
+        first, count = 0, max(1, files_holding(files, begin.row + self.limit + 1, masked=self.masked))
         parts, rows = [self._no_rows()], 0
-        while first < files.num_rows and rows <= self.limit:
-            end = min(first + count, files.num_rows)
+        vectors: dict[int, MaskedRows] = {}
+        while first < total and rows <= self.limit:
+            end = min(first + count, total)
             if end > MOST_FILES:
                 raise NotReadHere(f"the rows are in more than {MOST_FILES} files")
             if (pc.sum(files.column("dv_cardinality").slice(0, end)).as_py() or 0) > MOST_MASKED:
                 raise NotReadHere(f"the deletion vectors mask more than {MOST_MASKED:,} rows")
             # One row more than wanted shows where the next page begins.
-            part, number = files.slice(first, end - first), self.begin.file + first
-            parts += self._read(part, number, self.limit + 1 - rows, memory)
+            part, number = files.slice(first, end - first), begin.file + first
+            parts += self._read(part, number, self.limit + 1 - rows, memory, vectors)
             rows = sum(part.num_rows for part in parts)
             first, count = end, count * _GROWTH
         table = pa.concat_tables(parts)
-        return page_of(self.snapshot, table, self.begin, self.limit, files_read=first, by_spark=False)
+        if self.masked:
+            vectors = self._vectors(files, table.slice(0, self.limit))
+        return page_of(snapshot, table, begin, self.limit, files_read=first, vectors=vectors, by_spark=False)
 
-    def _read(self, files: pa.Table, number: int, limit: int, memory: PageMemory) -> list[pa.Table]:
-        """The rows of some files, one table each, of which the last ones may not be needed."""
-        live = self._live_files(files)
+    def _read(
+        self, files: pa.Table, number: int, limit: int, memory: PageMemory, vectors: dict[int, MaskedRows]
+    ) -> list[pa.Table]:
+        """The rows of some files, one table each, of which the last ones may not be needed; adds their vectors."""
+        live = live_files(self.log.store, files, self.snapshot.version)
         values = partition_columns(self.columns, files)
         starts = [self.begin.row if number + place == self.begin.file else 0 for place in range(len(live))]
         stored = self.columns.stored
         shapes = shapes_of(stored, by_id=self.columns.by_id)
-        read = partial(read_rows_from, columns=stored, shapes=shapes, limit=limit, memory=memory)
-        found = _in_parallel(lambda place: read(live[place], start=starts[place]), range(len(live)))
+
+        def read(place: int, masked: Callable[[], MaskedRows]) -> FileRows:
+            file, start = live[place], starts[place]
+            return read_rows_from(file, start, masked, columns=stored, shapes=shapes, limit=limit, memory=memory)
+
+        found = read_side_by_side(live, read, masked=self.masked)
+        vectors |= {number + place: rows.masked for place, rows in enumerate(found)}
         schema = self._schema()
         return [
-            self._table(schema, arrays, places, {name: array[place] for name, array in values.items()}, number + place)
-            for place, (arrays, places) in enumerate(found)
+            self._table(schema, rows, {name: array[place] for name, array in values.items()}, number + place)
+            for place, rows in enumerate(found)
         ]
 
-    def _live_files(self, files: pa.Table) -> list[LiveFile]:
-        locations, version = FileLocations(self.log.store), self.snapshot.version
-        none = np.empty(0, np.uint64)
-        listed = zip(
-            *(files.column(name).to_pylist() for name in ("raw_path", "path", "size")),
-            vector_descriptors(files),
-            strict=True,
-        )
-        found = []
-        for raw_path, path, size, vector in listed:
-            store, key = locations.place_of(path)
-            hidden = vector is None or self.masked
-            masked = none if hidden else read_rows(self.log.store, vector, raw_path, version)
-            found.append(LiveFile(store, key, raw_path, size, version, masked))
-        return found
+    def _vectors(self, files: pa.Table, rows: pa.Table) -> dict[int, MaskedRows]:
+        """The masked rows of the files that have some rows, by their numbers."""
+        numbers = sorted(set(rows.column(_FILE).to_pylist()))
+        chosen = files.take(int64s([number - self.begin.file for number in numbers]))
+        return dict(zip(numbers, read_vectors(live_files(self.log.store, chosen, self.snapshot.version)), strict=True))
 
-    def _table(
-        self,
-        schema: pa.Schema,
-        arrays: Sequence[Any],
-        places: npt.NDArray[np.int64],
-        values: dict[str, Any],
-        number: int,
-    ) -> pa.Table:
-        stored = dict(zip((field.name for field in self.columns.stored), arrays, strict=True))
+    def _table(self, schema: pa.Schema, rows: FileRows, values: dict[str, Any], number: int) -> pa.Table:
+        stored = dict(zip((field.name for field in self.columns.stored), rows.columns, strict=True))
+        places = rows.places
         given = [
             self._column(field, schema.field(place).type, stored, values, len(places))
             for place, field in enumerate(self.columns.schema.fields)
@@ -215,26 +204,24 @@ class _Reading:
         return pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
-def check_listed_once(files: pa.Table, version: int) -> None:
+def check_listed_once(snapshot: Snapshot, files: pa.Table | None = None) -> None:
     """Check that no file is listed twice: readers would give its rows once or several times.
+
+    Args:
+        snapshot: The version, whose files are compared once.
+        files: Some rows of ``snapshot.logical_files``; None for all.
 
     Raises:
         CorruptTable: One is.
     """
-    paths = files.column("path")
-    if pc.count_distinct(paths).as_py() == len(paths):
+    some = files is not None and files.num_rows < snapshot.num_files
+    path = repeated_text(files.column("path")) if some else snapshot.repeated_path
+    if path is None:
         return
-    path = next(each["values"] for each in pc.value_counts(paths).to_pylist() if each["counts"] > 1)
+    version = snapshot.version
     raise CorruptTable(
         f"The file {path} is listed more than once at version {version}, so that readers give its rows once or several "
         "times. A checkpoint is broken: run verify to find it, and restore it, or the commits before it.",
         path=path,
         version=version,
     )
-
-
-def _in_parallel(read: Any, places: Sequence[int]) -> list[Any]:
-    if len(places) < 2:
-        return [read(place) for place in places]
-    with ThreadPoolExecutor(min(16, len(places)), thread_name_prefix="explorer-first-rows") as threads:
-        return list(threads.map(read, places))

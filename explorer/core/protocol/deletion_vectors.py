@@ -44,6 +44,8 @@ RowIndexes = npt.NDArray[np.uint64]
 MAGIC: Final = 1681511377
 LEGACY_MAGIC: Final = 1681511376
 FILE_VERSION: Final = 1
+# Bytes before a vector that are fetched with it, as they take less time than a request.
+_NEAR: Final = 1 << 16
 _Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _FROM_Z85: Final = bytes.maketrans(_Z85, _B85)
@@ -239,12 +241,14 @@ def _check_rows(rows: RowIndexes, descriptor: DeletionVectorDescriptor) -> None:
 def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
     where = location(descriptor.id)
     assert where is not None
-    offset = descriptor.offset or 0
+    offset, size = descriptor.offset or 0, descriptor.size_in_bytes + 8
     holder, key = place_of(store, where)
     try:
-        if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
+        # Where the vector is near the version, one request fetches both.
+        start = holder.read_range(key, 0, offset + size if 0 < offset <= _NEAR and size > 0 else 1)
+        if start[:1] != bytes([FILE_VERSION]):
             raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")
-        return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
+        return start[offset:] if 0 < offset <= _NEAR and size > 0 else holder.read_range(key, offset, size)
     except FileNotFoundError as error:
         raise _corrupt(descriptor.id, f"its file {where} is missing") from error
 

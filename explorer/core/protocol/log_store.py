@@ -213,6 +213,13 @@ class LogStore(Protocol):
         """Open an object for reading at random; raises FileNotFoundError if there is none."""
         ...
 
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        """Open an object that probably has a size, in bytes; the size of the file is the one that it has.
+
+        As `open_input`; a remote store needs one request, which also fetches the end of the object.
+        """
+        ...
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes in the requested order; raises FileNotFoundError if one is missing."""
         ...
