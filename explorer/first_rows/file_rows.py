@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import accumulate
 from typing import Any, Final
 
@@ -26,9 +27,10 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
+from explorer.core.protocol.log_store import WITH_ITS_END
 from explorer.core.protocol.schema.data_types import StructField
 from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
-from explorer.data_files.measured_batches import held_parts, spans_of
+from explorer.first_rows.held_pages import file_with_pages
 from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
 
@@ -37,8 +39,6 @@ __all__ = ["FileRows", "NotReadHere", "PageMemory", "missing_file", "read_rows_f
 _Places = npt.NDArray[np.int64]
 MOST_BYTES: Final = 64 << 20
 """Bytes that the rows of a page may take, decoded."""
-# Of so many bytes at the start of a column chunk, most pages with the first hundred rows are part.
-_BEGINNING: Final = 1 << 18
 _BUFFER: Final = 1 << 16
 _MOST_ROWS: Final = 1 << 16
 # Bytes that the lists of a file may become for each byte of it, and at most.
@@ -201,7 +201,7 @@ def _opened(file: LiveFile) -> OpenFile:
     if size != file.size:
         raise wrong_size(file.raw_path, file.version, size, file.size)
     try:
-        return OpenFile(source, file.raw_path)
+        return OpenFile(source, file.raw_path, buffer=_BUFFER)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise NotReadHere(f"the file {file.raw_path} has no readable footer: {_first_line(error)}") from error
 
@@ -277,11 +277,11 @@ def _of_group(
     chunks = [
         chunk_of(column, described.column(place), opened.size) for column, place in zip(stored, leaves, strict=True)
     ]
-    source = _source(file, opened, chunks)
+    values_at = [column.data_page_offset for column in stored]
+    source = _source(file, opened, [_first_values(chunk, needed) for chunk in chunks], values_at)
     at_once, taken = _rows_at_once(source, opened.size, chunks, needed)
     begin = 0
-    with memory.decoding(taken):
-        reader = opened.reader(source, buffer=_BUFFER)
+    with memory.decoding(taken), _lent(opened, source) as reader:
         for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
             mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
             begin += batch.num_rows
@@ -289,6 +289,16 @@ def _of_group(
                 yield batch.take(int64s(mine))
             if begin >= needed:
                 return
+
+
+@contextmanager
+def _lent(opened: OpenFile, source: Any) -> Iterator[Any]:
+    """A reader of the file, or of the same file with some of its pages in memory."""
+    if source is not opened.file:
+        yield opened.reader(source, buffer=_BUFFER)
+        return
+    with opened.lent(source) as reader:
+        yield reader
 
 
 def _check_readable(stored: Any) -> None:
@@ -307,6 +317,7 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     """How many rows may be decoded at once, of so many that are needed of a row group, and the bytes they take."""
     remaining = _MOST_HEADERS + _HEADERS_OF_COLUMN * len(chunks)
 
+    @cache
     def read(length: int, start: int) -> bytes:
         nonlocal remaining
         remaining -= 1
@@ -314,14 +325,18 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
             raise NotReadHere(f"the rows are in more than {_MOST_HEADERS:,} pages")
         return bytes(source.read_at(length, start))
 
-    def measured(chunk: Chunk) -> ChunkRows:
-        found = chunk_rows(chunk, read, MOST_BYTES)
+    def measured(chunk: Chunk, searched: int = MOST_BYTES) -> ChunkRows:
+        found = chunk_rows(chunk, read, searched)
         # The chunk is read page by page here, and not held.
         return replace(found, around=found.around - chunk.length)
 
     # Where each row has one value of a column, the pages after the last row that is needed are not looked at.
-    single = [replace(chunk, values=min(chunk.values, needed)) for chunk in chunks if chunk.levels < 2]
-    rows, taken = rows_at_once(list(map(measured, single)), min(needed, _MOST_ROWS), MOST_BYTES)
+    single = [_first_values(chunk, needed) for chunk in chunks if chunk.levels < 2]
+    most = min(needed, _MOST_ROWS)
+    # To find the longest value of a dictionary takes time; a few rows have room if each value is all of it.
+    rows, taken = rows_at_once([measured(chunk, 0) for chunk in single], most, MOST_BYTES)
+    if rows < most or taken > MOST_BYTES:
+        rows, taken = rows_at_once([measured(chunk) for chunk in single], most, MOST_BYTES)
     # A row may have all values of a list's column: what these take is compared with what is stored of them.
     repeated = sum(measured(chunk).size(rows) for chunk in chunks if chunk.levels > 1)
     if taken > MOST_BYTES or repeated > min(max(MOST_BYTES, size * _LIST_RATIO), _MOST_LIST_BYTES):
@@ -329,13 +344,17 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     return rows, taken + repeated
 
 
-def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk]) -> Any:
-    """The file; of a remote one, the beginnings of the chunks in memory, fetched at the same time."""
-    if opened.is_local:
+def _first_values(chunk: Chunk, needed: int) -> Chunk:
+    """A chunk that ends with the values of the rows that are needed, unless a row has any number of them."""
+    return replace(chunk, values=min(chunk.values, needed)) if chunk.levels < 2 else chunk
+
+
+def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk], values_at: Sequence[int]) -> Any:
+    """The file; of a remote one, the pages that are needed in memory."""
+    if opened.is_local or opened.size <= WITH_ITS_END:
         return opened.file
-    most = min(_BEGINNING, MOST_BYTES // max(1, len(chunks)))
-    spans = spans_of([replace(chunk, length=min(chunk.length, most)) for chunk in chunks])
-    return held_parts(opened.file, opened.size, spans, file.store.read_parts(file.key, spans))
+    fetch = partial(file.store.read_parts, file.key)
+    return file_with_pages(opened.file, opened.size, list(zip(chunks, values_at, strict=True)), fetch, MOST_BYTES)
 
 
 def _is_needed(path: str, names: frozenset[str] | None) -> bool:

@@ -30,8 +30,8 @@ MaskedRows = npt.NDArray[np.uint64]
 _NONE: Final = np.empty(0, np.uint64)
 _NONE.flags.writeable = False
 _THREADS: Final = 64
-# A local file that takes no longer, in seconds, is read in less time than a thread begins.
-_QUICK: Final = 0.004
+# Threads take longer than local files, unless these are on a disk that lets a reader wait for longer, in seconds.
+_PATIENCE: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,13 @@ def read_vectors(files: Sequence[LiveFile]) -> list[MaskedRows]:
 
 
 def _quick_first(read: Callable[[int], _T], count: int) -> list[_T]:
-    """Read one after the other while that takes little time, and then the others side by side."""
+    """Read one after the other while that is not to wait, and then the others side by side."""
     results: list[_T] = []
+    began, worked = time.perf_counter(), time.thread_time()
     while len(results) < count:
-        began = time.perf_counter()
         results.append(read(len(results)))
-        if time.perf_counter() - began > _QUICK and len(results) < count:
+        waited = (time.perf_counter() - began) - (time.thread_time() - worked)
+        if waited > _PATIENCE and len(results) < count:
             with _threads(min(16, count - len(results))) as threads:
                 return [*results, *threads.map(read, range(len(results), count))]
     return results

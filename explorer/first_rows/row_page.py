@@ -137,10 +137,18 @@ def _places(snapshot: Snapshot, rows: pa.Table, vectors: Mapping[int, npt.NDArra
         if has_vector[file - first]:
             mine = number == file
             vector = snapshot.masked_rows(file, vectors.get(file))
-            hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
+            hidden[mine] = _among(place[mine].astype(np.uint64), vector)
     paths = files.column("path").take(plain_array(number - first))
     columns = [plain_array(number), paths, plain_array(place), mask(hidden)]
     return pa.table(columns, names=["file", "path", "row", "masked"])
+
+
+def _among(places: npt.NDArray[np.uint64], masked: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether each place is among the masked ones, which ascend."""
+    if not len(masked):
+        return np.zeros(len(places), bool)
+    at = np.searchsorted(masked, places)
+    return masked[np.minimum(at, len(masked) - 1)] == places
 
 
 def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:

@@ -14,6 +14,7 @@ from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import (
+    WITH_ITS_END,
     JoinedObjects,
     ListedObjects,
     LogStore,
@@ -44,10 +45,8 @@ _IN_FLIGHT: Final = 256
 _TRIES: Final = 3
 _READ_BACK: Final = 1 << 20
 """Up to how many bytes an object that was created is read back whole; of a larger one its tag is compared first."""
-# Bytes at the end of an object that are fetched when it is opened: most footers are shorter. A small object is fetched
-# in full, as the bytes take less time than another request.
+# Bytes at the end of an object that are fetched when it is opened: most footers are shorter.
 _END: Final = 1 << 16
-_SMALL: Final = 1 << 20
 _AskedT = TypeVar("_AskedT")
 
 
@@ -197,7 +196,7 @@ class ObjectLogStore:
 
     def open_sized(self, path: str, size: int) -> pa.NativeFile:
         """Open an object for reading at random; one request fetches its end, or all of a small one, and its size."""
-        start = 0 if size <= _SMALL else size - _END
+        start = 0 if size <= WITH_ITS_END else size - _END
         end, actual = self._range(path, start, size)
         if actual != size:
             end = b""
