@@ -41,6 +41,8 @@ MOST_BYTES: Final = 64 << 20
 """Bytes that the rows of a page may take, decoded."""
 _BUFFER: Final = 1 << 16
 _MOST_ROWS: Final = 1 << 16
+# Decoding rows in so many parts takes less time than searching a dictionary.
+_FEW_PARTS: Final = 16
 # Bytes that the lists of a file may become for each byte of it, and at most.
 _LIST_RATIO: Final = 8
 _MOST_LIST_BYTES: Final = 1 << 30
@@ -335,7 +337,7 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     most = min(needed, _MOST_ROWS)
     # To find the longest value of a dictionary takes time; a few rows have room if each value is all of it.
     rows, taken = rows_at_once([measured(chunk, 0) for chunk in single], most, MOST_BYTES)
-    if rows < most or taken > MOST_BYTES:
+    if rows < most // _FEW_PARTS or taken > MOST_BYTES:
         rows, taken = rows_at_once([measured(chunk) for chunk in single], most, MOST_BYTES)
     # A row may have all values of a list's column: what these take is compared with what is stored of them.
     repeated = sum(measured(chunk).size(rows) for chunk in chunks if chunk.levels > 1)
