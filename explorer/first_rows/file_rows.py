@@ -29,7 +29,7 @@ from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, row
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import WITH_ITS_END
 from explorer.core.protocol.schema.data_types import StructField
-from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
+from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, in_96_bits, stored_names
 from explorer.first_rows.held_pages import file_with_pages
 from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
@@ -144,7 +144,7 @@ def read_rows_from(
     """
     opened = _opened(file)
     try:
-        reason = unread_file(opened.schema, opened.metadata.metadata, _in_96_bits(opened), columns, shapes)
+        reason = unread_file(opened.schema, opened.metadata.metadata, in_96_bits(opened.metadata.schema), columns, shapes)
         if reason is not None:
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)
@@ -361,14 +361,6 @@ def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk], values_at
 
 def _is_needed(path: str, names: frozenset[str] | None) -> bool:
     return names is None or path.partition(".")[0] in names
-
-
-def _in_96_bits(opened: OpenFile) -> frozenset[str]:
-    """The top-level columns with a time that is stored in 96 bits; other names too where a name has a dot."""
-    described = opened.metadata.schema
-    leaves = (described.column(place) for place in range(len(described)))
-    paths = (leaf.path.split(".") for leaf in leaves if leaf.physical_type == "INT96")
-    return frozenset(name for path in paths for name in accumulate(path, "{}.{}".format))
 
 
 def _first_line(error: Exception) -> str:
