@@ -15,6 +15,7 @@ import pytest
 import explorer
 from explorer.core.errors import UnsupportedFeature
 from explorer.data_files.arrow_columns import in_96_bits
+from explorer.first_rows import file_rows
 from explorer.first_rows.file_rows import MOST_BYTES, PageMemory
 from tests.support.logs.spark_tables import DataFile, column, struct, write_table
 
