@@ -144,7 +144,8 @@ def read_rows_from(
     """
     opened = _opened(file)
     try:
-        reason = unread_file(opened.schema, opened.metadata.metadata, in_96_bits(opened.metadata.schema), columns, shapes)
+        footer = opened.metadata
+        reason = unread_file(opened.schema, footer.metadata, in_96_bits(footer.schema), columns, shapes)
         if reason is not None:
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)

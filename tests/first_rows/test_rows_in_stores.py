@@ -72,7 +72,9 @@ def wide(tmp_path: Path) -> Path:
     for place in range(3):
         words = pa.DictionaryArray.from_arrays(pa.array(pick.integers(0, 20_000, 40_000), pa.int32()), texts)
         lists = [[number] for number in range(40_000)]
-        rows = pa.table({"id": list(range(40_000)), **{f"w{n}": words.dictionary_decode() for n in range(6)}, "l": lists})
+        rows = pa.table(
+            {"id": list(range(40_000)), **{f"w{n}": words.dictionary_decode() for n in range(6)}, "l": lists}
+        )
         options = {"compression": "none", "dictionary_pagesize_limit": 4 << 20, "row_group_size": 40_000}
         files.append(DataFile(f"{place}.parquet", rows, masked=range(39_990), options=options))
     kind = {"type": "array", "elementType": "long", "containsNull": True}

@@ -84,9 +84,9 @@ class PagedRows:
         self._work: SparkWork[RowPage | SparkOnly] = SparkWork(changed)
         self._begins: list[RowPosition | None] = []
 
-    def open(self, view: ChosenVersions, *, masked: bool = False) -> None:
+    def open(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version where that needs no Spark, unless that was done before."""
-        request = _rows_request(view, "", masked=masked)
+        request = _rows_request(view, where, masked=masked)
         if self.asked == request:
             return
         self._begins = [None]
@@ -171,14 +171,13 @@ class PagedRows:
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
         def make() -> Job[Any] | ReadyResult[Any]:
             where = request.where.strip() or None
-            here = _first_rows(view, request, begin) if where is None else None
+            here = _first_rows(view, request, begin)
             if isinstance(here, RowPage):
                 return ReadyResult(here)
             from explorer.spark.rows.pages import row_page
 
             log, snapshot = view.facts.log, view.facts.snapshot(request.version)
-            reason = "" if here is None else here.reason
-            return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=reason)
+            return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=here.reason)
 
         self._work.begin(request, _learning(view.facts.log, make))
 
@@ -358,7 +357,8 @@ def names_in(text: str) -> list[str]:
 
 def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> RowPage | SparkOnly:
     snapshot = view.facts.snapshot(request.version)
-    return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, masked=request.masked)
+    where = request.where.strip() or None
+    return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
 
 def _learning(
