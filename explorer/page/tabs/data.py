@@ -36,8 +36,8 @@ class RowsWork:
     def open(self, view: TableView, address: Address) -> None:
         """Begin to read the first rows of a version that is on show, where that needs no Spark."""
         facts = view.facts
-        if facts.snapshot(view.version).num_files and not facts.lost_data(view.version):
-            self._rows.open(view, address.where, masked=address.masked == "1")
+        if not address.where and facts.snapshot(view.version).num_files and not facts.lost_data(view.version):
+            self._rows.open(view, masked=address.masked == "1")
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the first rows that an address asks for; a running read is stopped."""

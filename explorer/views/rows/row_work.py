@@ -18,6 +18,7 @@ from explorer.core.versions.change_feed.sources import difference_table, read_es
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.first_rows.first_rows import SparkOnly, first_rows
+from explorer.first_rows.row_conditions import RowCondition, judged
 from explorer.first_rows.row_page import RowPage, RowPosition, live_rows
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
@@ -84,9 +85,9 @@ class PagedRows:
         self._work: SparkWork[RowPage | SparkOnly] = SparkWork(changed)
         self._begins: list[RowPosition | None] = []
 
-    def open(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
+    def open(self, view: ChosenVersions, *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version where that needs no Spark, unless that was done before."""
-        request = _rows_request(view, where, masked=masked)
+        request = _rows_request(view, "", masked=masked)
         if self.asked == request:
             return
         self._begins = [None]
@@ -338,7 +339,8 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     if where.strip():
         size = fmt.size(snapshot.size_in_bytes)
         most = f"at most {files}, {size}, except files that the log's statistics skip."
-        return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
+        notice = "" if isinstance(judged(snapshot, where), RowCondition) else start_notice()
+        return f"Files are read until {PAGE_ROWS} rows match: {most}{notice}"
     rows = live_rows(snapshot)
     if rows == 0:
         return f"Every row of {files} is hidden.{start_notice()}"
