@@ -42,6 +42,8 @@ __all__ = ["RowCondition", "judged"]
 
 _MOST_DIGITS: Final = 38
 _WHOLE_DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_LONG: Final = PrimitiveType("long")
 _LONGEST: Final = 19
 # Digits with the letter of a type: Spark refuses what does not fit it.
 _TYPED: Final = re.compile(r"\b[\d.]+(?:e[+-]?\d+)?[a-df-z]", re.IGNORECASE)
@@ -146,9 +148,24 @@ def _left_by_type(part: SqlComparison, kind: PrimitiveType) -> str | None:
     text, name = part.value.text, format_column(part.column)
     if kind.name == "timestamp" and not _ZONE.search(text):
         return f"{name} is compared with {text}, a time by the zone of its session"
+    if kind.name in _WHOLE_DIGITS and _is_decimal(part) and not _is_in_range(Decimal(text), kind):
+        # Spark finds this TRUE or FALSE of null too.
+        return f"{name} is compared with {text}, which its type does not have"
     if kind.name in _WHOLE_DIGITS or kind.name == "decimal":
         return f"{name} is compared with {text}, which has too many digits" if _rounds(part, kind) else None
     return None
+
+
+def _is_decimal(part: SqlComparison) -> bool:
+    """Return whether a constant is a decimal in Spark: a whole number beyond 64 bits is too."""
+    return part.value.kind == "decimal" or (
+        part.value.kind == "integer" and not _is_in_range(Decimal(part.value.text), _LONG)
+    )
+
+
+def _is_in_range(value: Decimal, kind: PrimitiveType) -> bool:
+    half = 1 << (_BITS[kind.name] - 1)
+    return -half <= value < half
 
 
 def _rounds(part: SqlComparison, kind: PrimitiveType) -> bool:
