@@ -31,7 +31,7 @@ _NONE: Final = np.empty(0, np.uint64)
 _NONE.flags.writeable = False
 _THREADS: Final = 64
 # Threads take longer than local files, unless these are on a disk that lets a reader wait for longer, in seconds.
-_PATIENCE: Final = 0.02
+_PATIENCE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with the facts of an object."""
         self._answered()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Print nothing."""
 
     def _answered(self) -> None:

@@ -168,12 +168,8 @@ def _difference() -> list[dict[str, Any]]:
 def _first_rows(reference: bool) -> list[dict[str, Any]]:
     """The first rows, without Spark, beside other readers that open the table and read as many."""
     records = [_first_rows_of_s3()]
-    for name, most in (
-        (f"masked-{ROWS}", 0.15),
-        (f"small-{SMALL_FILES}", 0.15),
-        (f"plain-{ROWS}", 0.15),
-        (LINKED, 0.4),
-    ):
+    for name in (f"masked-{ROWS}", f"small-{SMALL_FILES}", f"plain-{ROWS}", LINKED):
+        most = 0.4 if name == LINKED else 0.15
         folder = str(FOLDER / name)
         late = _late(lambda folder=folder: explorer.open_table(folder).head(HEAD))
         records.append(_record(f"first {HEAD} rows of {name}, without Spark, 95th percentile", late, None, most=most))
