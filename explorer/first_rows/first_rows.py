@@ -136,8 +136,10 @@ def check_listed_once(snapshot: Snapshot, files: pa.Table | None = None) -> None
     Raises:
         CorruptTable: One is.
     """
-    some = files is not None and files.num_rows < snapshot.num_files
-    path = repeated_text(files.column("path")) if some else snapshot.repeated_path
+    if files is None or files.num_rows >= snapshot.num_files:
+        path = snapshot.repeated_path
+    else:
+        path = repeated_text(files.column("path"))
     if path is None:
         return
     version = snapshot.version

@@ -146,6 +146,8 @@ def _left(part: Expression, kinds: dict[str, PrimitiveType]) -> str | None:
 
 def _left_by_type(part: SqlComparison, kind: PrimitiveType) -> str | None:
     text, name = part.value.text, format_column(part.column)
+    if part.value.kind in ("integer", "decimal") and sum(_digits(text)) > _MOST_DIGITS:
+        return f"{text} has too many digits"
     if kind.name == "timestamp" and not _ZONE.search(text):
         return f"{name} is compared with {text}, a time by the zone of its session"
     if kind.name in _WHOLE_DIGITS and _is_decimal(part) and not _is_in_range(Decimal(text), kind):
@@ -172,11 +174,7 @@ def _rounds(part: SqlComparison, kind: PrimitiveType) -> bool:
     """Return whether Spark would compare decimals of more digits than it has, and round them."""
     if part.value.kind == "double":
         return False
-    _, digits, exponent = Decimal(part.value.text).as_tuple()
-    if not isinstance(exponent, int):
-        return True
-    scale = max(0, -exponent)
-    whole = max(1, len(digits) + exponent)
+    whole, scale = _digits(part.value.text)
     if part.value.kind == "integer" and whole < _LONGEST and kind.name != "decimal":
         return False
     of_column = kind.precision - kind.scale if kind.name == "decimal" else _WHOLE_DIGITS[kind.name]
@@ -184,6 +182,12 @@ def _rounds(part: SqlComparison, kind: PrimitiveType) -> bool:
     # A whole number is a decimal of as many digits as its type may have.
     whole = max(whole, _WHOLE_DIGITS["long"] if part.value.kind == "integer" else 0)
     return max(whole, of_column) + max(scale, of_scale) > _MOST_DIGITS
+
+
+def _digits(text: str) -> tuple[int, int]:
+    """Return how many digits a number has before and after its point."""
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    return max(1, len(whole.lstrip("0"))), len(fraction)
 
 
 def _array(rows: pa.Table, column: tuple[str, ...]) -> pa.Array:

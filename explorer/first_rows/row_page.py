@@ -148,7 +148,8 @@ def _among(places: npt.NDArray[np.uint64], masked: npt.NDArray[np.uint64]) -> np
     if not len(masked):
         return np.zeros(len(places), bool)
     at = np.searchsorted(masked, places)
-    return masked[np.minimum(at, len(masked) - 1)] == places
+    same: npt.NDArray[np.bool_] = masked[np.minimum(at, len(masked) - 1)] == places
+    return same
 
 
 def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:

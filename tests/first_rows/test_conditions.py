@@ -240,6 +240,7 @@ def test_pages_of_matching_rows_are_those_of_spark(tmp_path: Path) -> None:
         ("m > 123456789012345678901.5", "too many digits"),
         ("b < 128.0", "which its type does not have"),
         ("l < 9223372036854775808", "which its type does not have"),
+        ("d < 339999999999999996123846586046231871488", "too many digits"),
         ("i = 5L", "the letter of a type"),
         ("id = ", "what is wrong with the condition"),
         ("no_column = 1", "what is wrong with the condition"),
