@@ -248,11 +248,19 @@ class Table(DeltaLog):
         return found
 
     @learning
-    def head(self, limit: int = 10, *, version: int | None = None, timestamp: datetime | str | None = None) -> pa.Table:
+    def head(
+        self,
+        limit: int = 10,
+        *,
+        where: str | None = None,
+        version: int | None = None,
+        timestamp: datetime | str | None = None,
+    ) -> pa.Table:
         """Return the first live rows of a version as Arrow, in the order of the log's files; starts no Spark.
 
         Args:
             limit: Rows at most.
+            where: SQL of one boolean expression, such as ``amount > 0``; only rows for which it is TRUE.
             version, timestamp: As in `snapshot`.
 
         Returns:
@@ -271,7 +279,7 @@ class Table(DeltaLog):
         from explorer.first_rows.first_rows import head
 
         snapshot = self.snapshot(version, timestamp)
-        rows = head(self, snapshot, limit).table
+        rows = head(self, snapshot, limit, where).table
         if snapshot.contested is not None:
             warnings.warn(snapshot.contested.message, ContestedWarning, stacklevel=2)
         return rows

@@ -8,13 +8,22 @@ narrowed in silence. Spark's workers get this module by value: it needs nothing 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["FieldPlaces", "Shape", "check_field_ids", "columns_of", "is_in_old_calendar", "stored_names"]
+__all__ = [
+    "FieldPlaces",
+    "Shape",
+    "check_field_ids",
+    "columns_of",
+    "in_96_bits",
+    "is_in_old_calendar",
+    "stored_names",
+]
 
 _FIELD_ID = b"PARQUET:field_id"
 
@@ -135,21 +144,39 @@ def columns_of(batch: pa.RecordBatch, shapes: Sequence[Shape]) -> list[Any]:
     return [_column(batch, fields.place(shape), shape) for shape in shapes]
 
 
-def is_in_old_calendar(metadata: dict[bytes, bytes] | None, columns: Sequence[Shape], *, int96: bool = False) -> bool:
+def is_in_old_calendar(
+    schema: pa.Schema, metadata: dict[bytes, bytes] | None, columns: Sequence[Shape], int96: Collection[str]
+) -> bool:
     """Return whether the days or times of a file are in the Julian calendar, which only Spark's own reader converts.
 
     Args:
-        metadata: The keys and values of the file's footer.
+        schema: Its columns as Arrow reads them.
+        metadata: The keys and values of its footer.
         columns: The columns to give.
-        int96: Whether a time among them is stored in 96 bits; Spark 3.0 wrote these in the old calendar too.
+        int96: What `in_96_bits` returns of it: Spark 3.0 wrote these times in the old calendar too.
     """
     known = metadata or {}
-    version = known.get(b"org.apache.spark.version")
-    old = b"org.apache.spark.legacyDateTime" in known or (int96 and b"org.apache.spark.legacyINT96" in known)
-    if version is not None:
-        # Spark compares versions as texts.
-        old = old or version < (b"3.1.0" if int96 else b"3.0.0")
-    return old and any(_holds_time(shape) for shape in columns)
+    # Spark compares versions as texts.
+    version = known.get(b"org.apache.spark.version", b"~")
+    times = [shape for shape in columns if _holds_time(shape)]
+    if b"org.apache.spark.legacyDateTime" in known or version < b"3.0.0":
+        return bool(times)
+    if not int96 or not (b"org.apache.spark.legacyINT96" in known or version < b"3.1.0"):
+        return False
+    places = FieldPlaces(list(schema))
+    found = (places.place(shape) for shape in times)
+    return any(place is not None and schema.names[place] in int96 for place in found)
+
+
+def in_96_bits(described: Any) -> frozenset[str]:
+    """Return the top-level columns of a file with a time that is stored in 96 bits.
+
+    Args:
+        described: The schema of its footer; where a name has a dot, other names are returned too.
+    """
+    leaves = (described.column(place) for place in range(len(described)))
+    paths = (leaf.path.split(".") for leaf in leaves if leaf.physical_type == "INT96")
+    return frozenset(name for path in paths for name in accumulate(path, "{}.{}".format))
 
 
 def _has_ids(field: Any) -> bool:

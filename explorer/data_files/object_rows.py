@@ -16,7 +16,14 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.footer_sizes import footer_size
-from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, is_in_old_calendar, stored_names
+from explorer.data_files.arrow_columns import (
+    Shape,
+    check_field_ids,
+    columns_of,
+    in_96_bits,
+    is_in_old_calendar,
+    stored_names,
+)
 from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
 
@@ -170,7 +177,8 @@ def _rows_of(rows: ObjectRows, file: dict[str, Any]) -> Iterator[pa.RecordBatch]
         source = open_file(rows, file)
         metadata = _metadata(*_end_of(rows, source, name))
         parquet = pq.ParquetFile(source, metadata=metadata, coerce_int96_timestamp_unit="us")
-        if is_in_old_calendar(parquet.metadata.metadata, rows.columns):
+        footer = parquet.metadata
+        if is_in_old_calendar(parquet.schema_arrow, footer.metadata, rows.columns, in_96_bits(footer.schema)):
             what = "its dates and times are in the calendar of Spark 2, which only Spark's own reader converts"
             raise _FileFailure(_message("cannot be read", name, f"{what}; {_OWN_READER}"))
         check_field_ids(parquet.schema_arrow, rows.columns)

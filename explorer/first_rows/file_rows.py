@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import accumulate
 from typing import Any, Final
 
@@ -26,21 +27,22 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.open_parquet import OpenFile
 from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, rows_at_once
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
-from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.log_store import WITH_ITS_END
 from explorer.core.protocol.schema.data_types import StructField
-from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, stored_names
-from explorer.data_files.measured_batches import held_parts, spans_of
+from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, in_96_bits, stored_names
+from explorer.first_rows.held_pages import file_with_pages
+from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
 
-__all__ = ["LiveFile", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
+__all__ = ["FileRows", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
 
 _Places = npt.NDArray[np.int64]
 MOST_BYTES: Final = 64 << 20
 """Bytes that the rows of a page may take, decoded."""
-# Of so many bytes at the start of a column chunk, most pages with the first hundred rows are part.
-_BEGINNING: Final = 1 << 18
 _BUFFER: Final = 1 << 16
 _MOST_ROWS: Final = 1 << 16
+# Decoding rows in so many parts takes less time than searching a dictionary.
+_FEW_PARTS: Final = 16
 # Bytes that the lists of a file may become for each byte of it, and at most.
 _LIST_RATIO: Final = 8
 _MOST_LIST_BYTES: Final = 1 << 30
@@ -100,39 +102,36 @@ class PageMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveFile:
-    """A data file of a version.
+class FileRows:
+    """Some rows of a file.
 
     Attributes:
-        store, key: Where it is.
-        raw_path: Its path as the log has it.
-        size: Its bytes by the log; None if it does not say.
-        version: The version, for errors.
-        masked: Places of the rows to leave out, ascending.
+        columns: Its stored columns.
+        places: The place of each row.
+        masked: The places of the rows that were left out, of the whole file.
     """
 
-    store: LogStore
-    key: str
-    raw_path: str
-    size: int | None
-    version: int
-    masked: npt.NDArray[np.uint64]
+    columns: list[Any]
+    places: _Places
+    masked: MaskedRows
 
 
 def read_rows_from(
     file: LiveFile,
     start: int,
+    masked: Callable[[], MaskedRows],
     *,
     columns: Sequence[StructField],
     shapes: Sequence[Shape],
     limit: int,
     memory: PageMemory,
-) -> tuple[list[Any], _Places]:
-    """Return the stored columns of the first rows from a place on, and the places of these rows.
+) -> FileRows:
+    """Return the first rows from a place on.
 
     Args:
         file: The file.
         start: The first place.
+        masked: Returns places of the rows to leave out, ascending.
         columns, shapes: Which columns to give, and how to read them.
         limit: Rows at most.
         memory: What the page may take.
@@ -145,13 +144,15 @@ def read_rows_from(
     """
     opened = _opened(file)
     try:
-        reason = unread_file(opened.schema, opened.metadata.metadata, _in_96_bits(opened), columns, shapes)
+        footer = opened.metadata
+        reason = unread_file(opened.schema, footer.metadata, in_96_bits(footer.schema), columns, shapes)
         if reason is not None:
             raise NotReadHere(f"the file {file.raw_path}: {reason}")
         check_field_ids(opened.schema, shapes)
         # Spark counts the rows of the groups too, whatever the footer records of all of them.
         ends = _group_ends(opened)
-        wanted = _places(int(ends[-1]) if len(ends) else 0, file.masked, start, limit)
+        hidden = masked()
+        wanted = _places(int(ends[-1]) if len(ends) else 0, hidden, start, limit)
         names = stored_names(opened.schema, shapes)
         with closing(_batches(file, opened, names, wanted, ends, memory=memory)) as batches:
             parts, rows = _columns(batches, shapes, memory)
@@ -167,7 +168,7 @@ def read_rows_from(
         raise NotReadHere(f"the file {file.raw_path} is not read here: {_first_line(error)}") from error
     except OSError as error:
         raise NotReadHere(f"the file {file.raw_path} cannot be decoded here: {_first_line(error)}") from error
-    return arrays, wanted
+    return FileRows(arrays, wanted, hidden)
 
 
 def missing_file(raw_path: str, version: int, why: str) -> StorageError:
@@ -196,14 +197,14 @@ def _opened(file: LiveFile) -> OpenFile:
     if file.size is None:
         raise sizeless(file.raw_path)
     try:
-        source = file.store.open_input(file.key)
+        source = file.store.open_sized(file.key, file.size)
     except FileNotFoundError as error:
         raise missing_file(file.raw_path, file.version, os.strerror(errno.ENOENT)) from error
     size = int(source.size())
     if size != file.size:
         raise wrong_size(file.raw_path, file.version, size, file.size)
     try:
-        return OpenFile(source, file.raw_path)
+        return OpenFile(source, file.raw_path, buffer=_BUFFER)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise NotReadHere(f"the file {file.raw_path} has no readable footer: {_first_line(error)}") from error
 
@@ -279,11 +280,11 @@ def _of_group(
     chunks = [
         chunk_of(column, described.column(place), opened.size) for column, place in zip(stored, leaves, strict=True)
     ]
-    source = _source(file, opened, chunks)
+    values_at = [column.data_page_offset for column in stored]
+    source = _source(file, opened, [_first_values(chunk, needed) for chunk in chunks], values_at)
     at_once, taken = _rows_at_once(source, opened.size, chunks, needed)
     begin = 0
-    with memory.decoding(taken):
-        reader = opened.reader(source, buffer=_BUFFER)
+    with memory.decoding(taken), _lent(opened, source) as reader:
         for batch in reader.iter_batches(batch_size=at_once, row_groups=[group], columns=names, use_threads=False):
             mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
             begin += batch.num_rows
@@ -291,6 +292,16 @@ def _of_group(
                 yield batch.take(int64s(mine))
             if begin >= needed:
                 return
+
+
+@contextmanager
+def _lent(opened: OpenFile, source: Any) -> Iterator[Any]:
+    """A reader of the file, or of the same file with some of its pages in memory."""
+    if source is not opened.file:
+        yield opened.reader(source, buffer=_BUFFER)
+        return
+    with opened.lent(source) as reader:
+        yield reader
 
 
 def _check_readable(stored: Any) -> None:
@@ -309,6 +320,7 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     """How many rows may be decoded at once, of so many that are needed of a row group, and the bytes they take."""
     remaining = _MOST_HEADERS + _HEADERS_OF_COLUMN * len(chunks)
 
+    @cache
     def read(length: int, start: int) -> bytes:
         nonlocal remaining
         remaining -= 1
@@ -316,14 +328,18 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
             raise NotReadHere(f"the rows are in more than {_MOST_HEADERS:,} pages")
         return bytes(source.read_at(length, start))
 
-    def measured(chunk: Chunk) -> ChunkRows:
-        found = chunk_rows(chunk, read, MOST_BYTES)
+    def measured(chunk: Chunk, searched: int = MOST_BYTES) -> ChunkRows:
+        found = chunk_rows(chunk, read, searched)
         # The chunk is read page by page here, and not held.
         return replace(found, around=found.around - chunk.length)
 
     # Where each row has one value of a column, the pages after the last row that is needed are not looked at.
-    single = [replace(chunk, values=min(chunk.values, needed)) for chunk in chunks if chunk.levels < 2]
-    rows, taken = rows_at_once(list(map(measured, single)), min(needed, _MOST_ROWS), MOST_BYTES)
+    single = [_first_values(chunk, needed) for chunk in chunks if chunk.levels < 2]
+    most = min(needed, _MOST_ROWS)
+    # To find the longest value of a dictionary takes time; a few rows have room if each value is all of it.
+    rows, taken = rows_at_once([measured(chunk, 0) for chunk in single], most, MOST_BYTES)
+    if rows < most // _FEW_PARTS or taken > MOST_BYTES:
+        rows, taken = rows_at_once([measured(chunk) for chunk in single], most, MOST_BYTES)
     # A row may have all values of a list's column: what these take is compared with what is stored of them.
     repeated = sum(measured(chunk).size(rows) for chunk in chunks if chunk.levels > 1)
     if taken > MOST_BYTES or repeated > min(max(MOST_BYTES, size * _LIST_RATIO), _MOST_LIST_BYTES):
@@ -331,25 +347,21 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
     return rows, taken + repeated
 
 
-def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk]) -> Any:
-    """The file; of a remote one, the beginnings of the chunks in memory, fetched at the same time."""
-    if opened.is_local:
+def _first_values(chunk: Chunk, needed: int) -> Chunk:
+    """A chunk that ends with the values of the rows that are needed, unless a row has any number of them."""
+    return replace(chunk, values=min(chunk.values, needed)) if chunk.levels < 2 else chunk
+
+
+def _source(file: LiveFile, opened: OpenFile, chunks: Sequence[Chunk], values_at: Sequence[int]) -> Any:
+    """The file; of a remote one, the pages that are needed in memory."""
+    if opened.is_local or opened.size <= WITH_ITS_END:
         return opened.file
-    most = min(_BEGINNING, MOST_BYTES // max(1, len(chunks)))
-    spans = spans_of([replace(chunk, length=min(chunk.length, most)) for chunk in chunks])
-    return held_parts(opened.file, opened.size, spans, file.store.read_parts(file.key, spans))
+    fetch = partial(file.store.read_parts, file.key)
+    return file_with_pages(opened.file, opened.size, list(zip(chunks, values_at, strict=True)), fetch, MOST_BYTES)
 
 
 def _is_needed(path: str, names: frozenset[str] | None) -> bool:
     return names is None or path.partition(".")[0] in names
-
-
-def _in_96_bits(opened: OpenFile) -> frozenset[str]:
-    """The top-level columns with a time that is stored in 96 bits; other names too where a name has a dot."""
-    described = opened.metadata.schema
-    leaves = (described.column(place) for place in range(len(described)))
-    paths = (leaf.path.split(".") for leaf in leaves if leaf.physical_type == "INT96")
-    return frozenset(name for path in paths for name in accumulate(path, "{}.{}".format))
 
 
 def _first_line(error: Exception) -> str:

@@ -5,10 +5,12 @@ Invariant: a masked row is never given without being marked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, plain_array
@@ -61,6 +63,7 @@ def page_of(
     *,
     files_read: int,
     where: bool = False,
+    vectors: Mapping[int, npt.NDArray[np.uint64]] | None = None,
     by_spark: bool,
     reason: str = "",
 ) -> RowPage:
@@ -73,11 +76,12 @@ def page_of(
         limit: Rows at most.
         files_read: Files that were read.
         where: The rows met a condition.
+        vectors: The masked rows of each file with a deletion vector that was read, by its number; None reads them.
         by_spark, reason: As in `RowPage`.
     """
     following = _position(rows, limit) if rows.num_rows > limit else None
     shown = rows.slice(0, limit)
-    places = _places(snapshot, shown)
+    places = _places(snapshot, shown, vectors or {})
     note = _with_warnings(_note(places, begin, following, snapshot.num_files, where=where), snapshot)
     table = shown.select(shown.column_names[:-2])
     return RowPage(table, places, begin, following, files_read, note, by_spark, reason)
@@ -122,17 +126,30 @@ def _position(rows: pa.Table, index: int) -> RowPosition:
     return RowPosition(file, row)
 
 
-def _places(snapshot: Snapshot, rows: pa.Table) -> pa.Table:
-    files = snapshot.logical_files
+def _places(snapshot: Snapshot, rows: pa.Table, vectors: Mapping[int, npt.NDArray[np.uint64]]) -> pa.Table:
     number, place = (numpy_array(only_array(rows, name)) for name in rows.column_names[-2:])
+    chosen = np.unique(number)
+    first, end = (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
+    files = snapshot.file_part(first, end)
+    has_vector = ~numpy_array(files.column("dv_storage_type").combine_chunks().is_null().cast(pa.uint8())).astype(bool)
     hidden = np.zeros(len(number), bool)
-    for file in np.unique(number).tolist():
-        if files.column("dv_storage_type")[file].as_py() is not None:
+    for file in chosen.tolist():
+        if has_vector[file - first]:
             mine = number == file
-            vector = snapshot.deletion_vector_rows(files.column("raw_path")[file].as_py())
-            hidden[mine] = np.isin(place[mine].astype(np.uint64), vector)
-    columns = [plain_array(number), files.column("path").take(plain_array(number)), plain_array(place), mask(hidden)]
+            vector = snapshot.masked_rows(file, vectors.get(file))
+            hidden[mine] = _among(place[mine].astype(np.uint64), vector)
+    paths = files.column("path").take(plain_array(number - first))
+    columns = [plain_array(number), paths, plain_array(place), mask(hidden)]
     return pa.table(columns, names=["file", "path", "row", "masked"])
+
+
+def _among(places: npt.NDArray[np.uint64], masked: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether each place is among the masked ones, which ascend."""
+    if not len(masked):
+        return np.zeros(len(places), bool)
+    at = np.searchsorted(masked, places)
+    same: npt.NDArray[np.bool_] = masked[np.minimum(at, len(masked) - 1)] == places
+    return same
 
 
 def _note(places: pa.Table, begin: RowPosition, following: RowPosition | None, total: int, *, where: bool) -> str:

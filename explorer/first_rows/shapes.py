@@ -71,10 +71,10 @@ def unread_file(
     Args:
         schema: Its columns as Arrow reads them.
         metadata: The keys and values of its footer.
-        int96: Top-level columns with times that are stored in 96 bits.
+        int96: What `explorer.data_files.arrow_columns.in_96_bits` returns of it.
         columns, shapes: The columns to give, and how to read them.
     """
-    if is_in_old_calendar(metadata, shapes, int96=bool(int96)):
+    if is_in_old_calendar(schema, metadata, shapes, int96):
         return "its dates and times are in the calendar of Spark 2"
     fields = list(schema)
     found = FieldPlaces(fields)

@@ -191,6 +191,11 @@ class LocalLogStore:
         except OSError as error:
             raise _translated("open", f"{self._folder}/{path}", error) from error
 
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        """Open a file for reading at random; its size is known once it is open."""
+        del size
+        return self.open_input(path)
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several files' bytes."""
         with OpenFolders(self._files) as folders:

@@ -14,6 +14,7 @@ from explorer.core.errors import LimitExceeded, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import (
+    WITH_ITS_END,
     JoinedObjects,
     ListedObjects,
     LogStore,
@@ -44,6 +45,8 @@ _IN_FLIGHT: Final = 256
 _TRIES: Final = 3
 _READ_BACK: Final = 1 << 20
 """Up to how many bytes an object that was created is read back whole; of a larger one its tag is compared first."""
+# Bytes at the end of an object that are fetched when it is opened: most footers are shorter.
+_END: Final = 1 << 16
 _AskedT = TypeVar("_AskedT")
 
 
@@ -157,8 +160,8 @@ class ObjectLogStore:
             raise self._failed("read", path, error) from error
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
-        """Return up to ``length`` bytes from ``offset``."""
-        return self.read_part(path, offset, min(offset + length, self.head(path).size))
+        """Return up to ``length`` bytes from ``offset``, in one request unless the object has none of them."""
+        return self._range(path, offset, offset + length)[0]
 
     def read_part(self, path: str, start: int, end: int) -> bytes:
         """Return a part of an object, in one request; the object is known to hold it."""
@@ -190,6 +193,36 @@ class ObjectLogStore:
         """Open an object for reading at random."""
         size = self.head(path).size
         return pa.PythonFile(ranged_file(partial(self.read_part, path), size), mode="r")
+
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        """Open an object for reading at random; one request fetches its end, or all of a small one, and its size."""
+        start = 0 if size <= WITH_ITS_END else size - _END
+        end, actual = self._range(path, start, size)
+        if actual != size:
+            end = b""
+
+        def fetch(begin: int, stop: int) -> bytes:
+            return end[begin - start : stop - start] if end and begin >= start else self.read_part(path, begin, stop)
+
+        return pa.PythonFile(ranged_file(fetch, actual), mode="r")
+
+    def _range(self, path: str, start: int, end: int) -> tuple[bytes, int]:
+        """Return the bytes of an object from a start to an end, as far as it has them, and its size."""
+        import obstore
+
+        failure = None
+        if start < end:
+            try:
+                result = obstore.get(self._store, self._prefix + path, options={"range": (start, end)})
+                return bytes(result.bytes()), result.meta["size"]
+            except FileNotFoundError:
+                raise
+            except Exception as error:  # noqa: BLE001 - it is raised below where the object has such bytes
+                failure = error
+        size = self.head(path).size
+        if failure is not None and start < size:
+            raise self._failed("read", path, failure) from failure
+        return b"", size
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes, many requests in flight at once."""

@@ -14,6 +14,7 @@ import pytest
 
 import explorer
 from explorer.core.errors import UnsupportedFeature
+from explorer.data_files.arrow_columns import in_96_bits
 from explorer.first_rows import file_rows
 from explorer.first_rows.file_rows import MOST_BYTES, PageMemory
 from tests.support.logs.spark_tables import DataFile, column, struct, write_table
@@ -112,16 +113,28 @@ def test_times_in_the_old_calendar_are_left_to_spark(version: str, kind: str, in
 
 
 def test_columns_with_times_in_96_bits_are_found_whatever_their_names() -> None:
-    assert file_rows._in_96_bits(_Opened(["a.b.c", "d"])) == {"a", "a.b", "a.b.c", "d"}  # type: ignore[arg-type]
+    assert in_96_bits(_Described(["a.b.c", "d"])) == {"a", "a.b", "a.b.c", "d"}
 
 
-class _Opened:
-    """A footer with columns of 96 bits."""
+class _Described:
+    """The schema of a footer with columns of 96 bits."""
 
     def __init__(self, paths: list[str]) -> None:
-        leaves = [type("Leaf", (), {"path": path, "physical_type": "INT96"}) for path in paths]
-        schema = type("Schema", (), {"__len__": lambda _: len(leaves), "column": lambda _, place: leaves[place]})
-        self.metadata = type("Metadata", (), {"schema": schema()})
+        self._leaves = [type("Leaf", (), {"path": path, "physical_type": "INT96"}) for path in paths]
+
+    def __len__(self) -> int:
+        return len(self._leaves)
+
+    def column(self, place: int) -> object:
+        return self._leaves[place]
+
+
+def test_days_beside_times_in_the_old_calendar_are_read(tmp_path: Path) -> None:
+    """Spark 3.0 wrote days in the new calendar, and times of 96 bits in the old one."""
+    rows = pa.table({"day": [dt.date(1000, 1, 1)], "at": pa.array([dt.datetime(1000, 1, 1)], pa.timestamp("us"))})  # noqa: DTZ001
+    rows = rows.replace_schema_metadata({"org.apache.spark.version": "3.0.3"})
+    table = one_file(tmp_path / "t", [column("day", "date")], rows, use_deprecated_int96_timestamps=True)
+    assert table.head().column("day").to_pylist() == [dt.date(1000, 1, 1)]
 
 
 def test_a_name_with_a_nul_is_left_to_spark(tmp_path: Path) -> None:

@@ -62,6 +62,18 @@ def test_a_condition_in_an_address_reads_nothing(root: Path) -> None:
         assert window.session.work.of(RowsWork).asked
 
 
+def test_rows_of_a_plain_condition_come_at_once_and_start_no_spark(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t&tab=data", early_spark=True)
+    before = engine_state()["state"]
+    shown(window, "?t=w/t&tab=data", "row 101<")
+    window.ask("rows", where="id in (140, 3) or name = 'row 0'", masked=True)
+    found = window.until(lambda message: "row 140<" in message.get("regions", {}).get("lead", ""))
+    lead = found["regions"]["lead"]
+    assert "All 3 rows that match, from 1 file. Read here, without Spark, at v0, where <code>id in" in lead
+    assert "data-wakes" not in lead
+    assert engine_state()["state"] == before
+
+
 def test_rows_that_only_spark_reads_wait_and_say_why(root: Path) -> None:
     window = Window(Catalog([str(root)]), "?t=w/variants")
     lead = shown(window, "?t=w/variants&tab=data", "left to Spark")

@@ -60,8 +60,8 @@ def rows(
 ) -> None:
     """Read the rows of a version; masked rows are left out.
 
-    A few rows without a condition are read from the data files at once, in the order of the log's files. Spark reads
-    all others, in no fixed order, and what only Spark can read.
+    A few rows are read from the data files at once, in the order of the log's files; so are those of a condition that
+    compares columns with constants. Spark reads all others, in no fixed order, and what only Spark can read.
 
     Columns come in the order of the table's schema, under logical names. An output file is complete or absent. Ctrl-C
     cancels.
@@ -76,14 +76,14 @@ def rows(
         opened = explorer.open_table(table)
         snapshot = opened.snapshot(version, timestamp)
     most = SCREEN if limit is None and output is None and not json else limit
-    page = None if where is not None or spark is not None else _first_rows(opened, snapshot, most)
+    page = None if spark is not None else _first_rows(opened, snapshot, most, where)
     if output is not None:
         _write(opened, snapshot, where, limit, output, page=page, exact_csv=exact_csv, as_json=json)
     elif json:
         _print_json(opened, snapshot, where, limit, page)
     elif page is not None:
         list_rows(page.table)
-        note(_share(snapshot, page))
+        note(_share(snapshot, page, where=where is not None))
     else:
         _print(opened, snapshot, where, most)
     check_agreed(snapshot)
@@ -115,20 +115,23 @@ def head(
     check_agreed(snapshot)
 
 
-def _first_rows(table: explorer.Table, snapshot: explorer.Snapshot, limit: int | None) -> RowPage | None:
+def _first_rows(
+    table: explorer.Table, snapshot: explorer.Snapshot, limit: int | None, where: str | None
+) -> RowPage | None:
     """The first rows where they are read without Spark; None where Spark must read them."""
     from explorer.first_rows.first_rows import MOST_ROWS, SparkOnly, first_rows
 
     if limit is None or limit > MOST_ROWS:
         return None
-    page = first_rows(table, snapshot, None, limit)
+    page = first_rows(table, snapshot, None, limit, where=where)
     return None if isinstance(page, SparkOnly) else page
 
 
-def _share(snapshot: explorer.Snapshot, page: RowPage) -> str:
+def _share(snapshot: explorer.Snapshot, page: RowPage, *, where: bool = False) -> str:
     from explorer.first_rows.row_page import share_note
 
-    return share_note(snapshot, page.table.num_rows, page.files_read, complete=page.following is None)
+    complete = page.following is None
+    return share_note(snapshot, page.table.num_rows, page.files_read, complete=complete, where=where)
 
 
 def _write(

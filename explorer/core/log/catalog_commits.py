@@ -131,6 +131,10 @@ class CatalogStore:
         """Open a stored object for reading at random."""
         return self._store.open_input(path)
 
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        """Open a stored object that probably has a size."""
+        return self._store.open_sized(path, size)
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         """Return several objects' bytes, the catalog's among them."""
         stored = [path for path in paths if path not in self._contents]

@@ -44,9 +44,14 @@ RowIndexes = npt.NDArray[np.uint64]
 MAGIC: Final = 1681511377
 LEGACY_MAGIC: Final = 1681511376
 FILE_VERSION: Final = 1
+# Bytes before a vector that are fetched with it, as they take less time than a request.
+_NEAR: Final = 1 << 16
 _Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-_FROM_Z85: Final = bytes.maketrans(_Z85, _B85)
+_NO_DIGIT: Final = 85
+_DIGITS: Final = np.full(256, _NO_DIGIT, np.uint8)
+_DIGITS[np.frombuffer(_Z85, np.uint8)] = np.arange(85)
+_POWERS: Final = np.array([85**4, 85**3, 85**2, 85, 1], np.uint64)
 _TO_Z85: Final = bytes.maketrans(_B85, _Z85)
 
 
@@ -166,13 +171,14 @@ def encode_bitmap(rows: RowIndexes) -> bytes:
 
 def z85_decode(text: str, vector: DeletionVectorId) -> bytes:
     """Decode Z85 strictly: five characters for four bytes, no others (DV-025)."""
-    encoded = text.encode("utf-8")
-    if len(encoded) % 5 or set(encoded) - set(_Z85):
+    encoded = np.frombuffer(text.encode("utf-8"), np.uint8)
+    digits = _DIGITS[encoded]
+    if len(encoded) % 5 or (digits == _NO_DIGIT).any():
         raise _corrupt(vector, "its text is not Z85")
-    try:
-        return base64.b85decode(encoded.translate(_FROM_Z85))
-    except ValueError as error:
-        raise _corrupt(vector, f"its text is not Z85 ({error})") from error
+    words = digits.reshape(-1, 5).astype(np.uint64) @ _POWERS
+    if (words >= 1 << 32).any():
+        raise _corrupt(vector, "its text is not Z85 (five characters are more than four bytes)")
+    return words.astype(">u4").tobytes()
 
 
 def z85_encode(data: bytes) -> str:
@@ -239,12 +245,14 @@ def _check_rows(rows: RowIndexes, descriptor: DeletionVectorDescriptor) -> None:
 def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
     where = location(descriptor.id)
     assert where is not None
-    offset = descriptor.offset or 0
+    offset, size = descriptor.offset or 0, descriptor.size_in_bytes + 8
     holder, key = place_of(store, where)
     try:
-        if holder.read_range(key, 0, 1) != bytes([FILE_VERSION]):
+        # Where the vector is near the version, one request fetches both.
+        start = holder.read_range(key, 0, offset + size if 0 < offset <= _NEAR and size > 0 else 1)
+        if start[:1] != bytes([FILE_VERSION]):
             raise _corrupt(descriptor.id, f"the file {where} is not of version {FILE_VERSION}")
-        return holder.read_range(key, offset, descriptor.size_in_bytes + 8)
+        return start[offset:] if 0 < offset <= _NEAR and size > 0 else holder.read_range(key, offset, size)
     except FileNotFoundError as error:
         raise _corrupt(descriptor.id, f"its file {where} is missing") from error
 

@@ -20,6 +20,7 @@ from explorer.core.protocol.arrow.arrays import Int64s
 
 __all__ = [
     "BEHIND",
+    "WITH_ITS_END",
     "JoinedObjects",
     "ListedObjects",
     "LogStore",
@@ -139,6 +140,8 @@ def no_objects(folder: str) -> ListedObjects:
     return ListedObjects(folder, [], seen_of([]), folders=frozenset())
 
 
+WITH_ITS_END: Final = 1 << 20
+"""Bytes up to which `LogStore.open_sized` fetches a remote object in full, as they take less time than a request."""
 BEHIND: Final = 1 << 11
 """Bytes of room after objects in one buffer, so that it need not be copied to append."""
 
@@ -211,6 +214,13 @@ class LogStore(Protocol):
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Open an object for reading at random; raises FileNotFoundError if there is none."""
+        ...
+
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        """Open an object that probably has a size, in bytes; the size of the file is the one that it has.
+
+        As `open_input`; a remote store needs one request, which also fetches the end of the object.
+        """
         ...
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:

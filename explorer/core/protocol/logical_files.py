@@ -41,6 +41,7 @@ __all__ = [
     "LogicalFiles",
     "decode_map",
     "files_to_come",
+    "repeated_text",
     "rows_among",
     "vector_descriptors",
 ]
@@ -107,6 +108,10 @@ class FileSource(Protocol):
         """Return the same files without those at some rows that `find` returned."""
         ...
 
+    def around(self, start: int, stop: int) -> tuple[FileSource, int]:
+        """Return a smaller source that has the files from a row on, up to another, and the row of its first file."""
+        ...
+
 
 class LogicalFiles:
     """Files of several sources, one after the other; each column is read once and stays in memory.
@@ -151,6 +156,23 @@ class LogicalFiles:
         return pa.Table.from_arrays(
             [self._known[name] for name in names], schema=pa.schema([SCHEMA.field(name) for name in names])
         )
+
+    def part(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return these columns of the files from a row on, up to another; few others are read for them."""
+        schema = pa.schema([SCHEMA.field(name) for name in names])
+        if all(name in self._known for name in names):
+            return self.select(names).slice(start, max(0, stop - start))
+        chunks: list[list[pa.Array]] = [[] for _ in names]
+        before = 0
+        for source in self.sources:
+            first, end = max(start - before, 0), min(stop - before, source.num_rows)
+            before += source.num_rows
+            if first < end:
+                some, at = source.around(first, end)
+                for place, made in enumerate(some.chunks(names)):
+                    chunks[place] += pa.chunked_array(made, schema.types[place]).slice(first - at, end - first).chunks
+        columns = [pa.chunked_array(part, kind) for part, kind in zip(chunks, schema.types, strict=True)]
+        return pa.Table.from_arrays(columns, schema=schema)
 
     def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
         """Return rows of the files whose path is one of these, ascending."""
@@ -246,6 +268,10 @@ class LineSource:
         keyed = ((row, canonical_key(line.path), line) for row, line in enumerate(self._lines))
         return [(row, key, line.vector_id) for row, key, line in keyed if key in keys]
 
+    def around(self, start: int, stop: int) -> tuple[LineSource, int]:
+        """Return the files from a row on, up to another."""
+        return LineSource(self._lines[start:stop]), start
+
     def without(self, rows: Sequence[int]) -> LineSource:
         """Return the same files without those at some rows."""
         removed = set(rows)
@@ -279,6 +305,15 @@ def vector_descriptors(files: pa.Table, prefix: str = "") -> list[DeletionVector
     """
     rows = zip(*(files.column(f"{prefix}dv_{name}").to_pylist() for name in _OF_DESCRIPTOR), strict=True)
     return [None if row[0] is None else DeletionVectorDescriptor(*row) for row in rows]
+
+
+def repeated_text(column: pa.ChunkedArray) -> str | None:
+    """Return a text that a column has more than once; None without any."""
+    import pyarrow.compute as pc
+
+    if pc.count_distinct(column).as_py() == len(column):
+        return None
+    return next((str(each["values"]) for each in column.value_counts().to_pylist() if each["counts"] > 1), None)
 
 
 def rows_among(paths: pa.ChunkedArray, keys: pa.StringArray) -> Int64s:

@@ -23,7 +23,13 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import exact_sum, numbers, one_array, strings
 from explorer.core.protocol.clustering import clustering_columns
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.protocol.logical_files import PUBLIC_COLUMNS, SCHEMA, LogicalFiles, vector_descriptors
+from explorer.core.protocol.logical_files import (
+    PUBLIC_COLUMNS,
+    SCHEMA,
+    LogicalFiles,
+    repeated_text,
+    vector_descriptors,
+)
 from explorer.core.protocol.partition_values import ZoneWarning
 from explorer.core.protocol.row_tracking import RowTracking, row_tracking
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
@@ -50,6 +56,12 @@ from explorer.core.protocol.table_definition import TableDefinition, read_defini
 from explorer.core.protocol.table_features import active_features, check_readable
 
 __all__ = ["Snapshot"]
+
+_FOR_ROWS = tuple(
+    name
+    for name in SCHEMA.names
+    if name in ("path", "raw_path", "partition_values", "size", "num_records") or name.startswith("dv_")
+)
 
 
 class Snapshot:
@@ -248,6 +260,15 @@ class Snapshot:
             raise RequestError(f"There is no column {unknown[0]!r} of files. Columns: {names}.", column=unknown[0])
         return self._files.select(chosen)
 
+    def file_part(self, start: int, stop: int) -> pa.Table:
+        """Return what reading the live files from one of `logical_files` to before another needs of them."""
+        return self._files.part(start, stop, _FOR_ROWS)
+
+    @cached_property
+    def repeated_path(self) -> str | None:
+        """The decoded path of a file that is listed twice; None without any."""
+        return repeated_text(self._files.select(["path"]).column(0))
+
     @property
     def num_files(self) -> int:
         """Number of live files."""
@@ -403,14 +424,24 @@ class Snapshot:
             CorruptDeletionVector: The vector's bytes do not match its descriptor, or it masks rows that the file does
                 not have (DV-020).
         """
-        paths = self.logical_files.column("raw_path").to_pylist()
+        paths = self._files.select(["raw_path"]).column(0).to_pylist()
         if raw_path not in paths:
             raise RequestError(f"Version {self.version} has no live file {raw_path!r}.", path=raw_path)
-        (descriptor,) = vector_descriptors(self.logical_files.slice(paths.index(raw_path), 1))
+        return self.masked_rows(paths.index(raw_path))
+
+    def masked_rows(self, file: int, known: npt.NDArray[np.uint64] | None = None) -> npt.NDArray[np.uint64]:
+        """Return masked row indexes of a file by its number; see `deletion_vector_rows`.
+
+        Args:
+            file: Its row in `logical_files`.
+            known: The same as its vector was read before; only their agreement with the file is checked then.
+        """
+        live = self.file_part(file, file + 1)
+        (descriptor,) = vector_descriptors(live)
         if descriptor is None:
             return np.empty(0, np.uint64)
-        masked = vectors.read_rows(self._store, descriptor)
-        records = self.logical_files.column("num_records")[paths.index(raw_path)].as_py()
+        masked = vectors.read_rows(self._store, descriptor) if known is None else known
+        records, raw_path = live.column("num_records")[0].as_py(), live.column("raw_path")[0].as_py()
         if records is not None and len(masked) and int(masked[-1]) >= records:
             raise CorruptDeletionVector(
                 f"The deletion vector {descriptor.unique_id} of {raw_path} masks row {int(masked[-1])}, but the file's "

@@ -129,7 +129,7 @@ def plan(
     session = session_of(layout)
     if where is not None and not needed:
         files = _with_doubted(files, needed_files(session, snapshot, files, where), doubted)
-    check_listed_once(files, snapshot.version)
+    check_listed_once(snapshot, files)
     addresses = addresses_of(log, files)
     if not needed:
         check_present(addresses, files.column("size").to_pylist(), snapshot.version)

@@ -18,6 +18,7 @@ from explorer.core.versions.change_feed.sources import difference_table, read_es
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.first_rows.first_rows import SparkOnly, first_rows
+from explorer.first_rows.row_conditions import RowCondition, judged
 from explorer.first_rows.row_page import RowPage, RowPosition, live_rows
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
@@ -171,14 +172,13 @@ class PagedRows:
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
         def make() -> Job[Any] | ReadyResult[Any]:
             where = request.where.strip() or None
-            here = _first_rows(view, request, begin) if where is None else None
+            here = _first_rows(view, request, begin)
             if isinstance(here, RowPage):
                 return ReadyResult(here)
             from explorer.spark.rows.pages import row_page
 
             log, snapshot = view.facts.log, view.facts.snapshot(request.version)
-            reason = "" if here is None else here.reason
-            return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=reason)
+            return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=here.reason)
 
         self._work.begin(request, _learning(view.facts.log, make))
 
@@ -337,7 +337,8 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     if where.strip():
         size = fmt.size(snapshot.size_in_bytes)
         most = f"at most {files}, {size}, except files that the log's statistics skip."
-        return f"Files are read until {PAGE_ROWS} rows match: {most}{start_notice()}"
+        notice = "" if isinstance(judged(snapshot, where), RowCondition) else start_notice()
+        return f"Files are read until {PAGE_ROWS} rows match: {most}{notice}"
     rows = live_rows(snapshot)
     if rows == 0:
         return f"Deletion vectors mask every row of {files}.{start_notice()}"
@@ -356,7 +357,8 @@ def names_in(text: str) -> list[str]:
 
 def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> RowPage | SparkOnly:
     snapshot = view.facts.snapshot(request.version)
-    return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, masked=request.masked)
+    where = request.where.strip() or None
+    return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
 
 def _learning(

@@ -67,6 +67,9 @@ class FaultyStore:
     def open_input(self, path: str) -> pa.NativeFile:
         return self._do(f"open {path}", lambda: self.inner.open_input(path))
 
+    def open_sized(self, path: str, size: int) -> pa.NativeFile:
+        return self._do(f"open {path}", lambda: self.inner.open_sized(path, size))
+
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
         return self._do(f"read {len(paths)}", lambda: self.inner.read_many(paths))
 

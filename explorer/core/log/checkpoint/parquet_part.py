@@ -172,6 +172,14 @@ class CheckpointPart:
         part._groups = tuple(group for group in groups if len(group.paths))
         return part
 
+    def around(self, start: int, stop: int) -> tuple[CheckpointPart, int]:
+        """Return the row groups that have the files from a row on, up to another, and the row of their first file."""
+        starts = self._starts()
+        first, end = int(np.searchsorted(starts, start, "right")) - 1, int(np.searchsorted(starts, stop))
+        part = copy(self)
+        part._groups = self._groups[first:end]
+        return part, int(starts[first])
+
     def batches(self, length: int) -> Iterator[pa.StructArray]:
         """Read the rows as they are, up to so many at a time.
 

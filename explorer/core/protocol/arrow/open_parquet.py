@@ -43,6 +43,7 @@ class OpenFile:
     Args:
         file: The file.
         name: Its name, for the error.
+        buffer: Bytes of a column chunk that its unused reader reads at once; 0 reads the full chunk.
 
     Attributes:
         file: As given.
@@ -55,12 +56,12 @@ class OpenFile:
         pa.ArrowException, OSError, ValueError: It is not a Parquet file.
     """
 
-    def __init__(self, file: pa.NativeFile, name: str) -> None:
+    def __init__(self, file: pa.NativeFile, name: str, *, buffer: int = 0) -> None:
         self.file = file
         self.size = int(file.size())
         _check_footer(file, self.size, name)
         self.is_local = isinstance(file, pa.OSFile)
-        first = self.reader(file)
+        first = self.reader(file, buffer=buffer)
         self.metadata = first.metadata
         self.schema: pa.Schema = first.schema_arrow
         self._idle = [first]

@@ -23,7 +23,7 @@ from explorer.core.protocol.sql.predicates import Operator
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_constants import ComparedConstant, threshold
 
-__all__ = ["ColumnFacts", "Side"]
+__all__ = ["ColumnFacts", "Side", "side_of"]
 
 BoundValues: TypeAlias = pa.Array | Numbers
 """NumPy numbers, or an Arrow column of texts or decimals."""
@@ -80,11 +80,11 @@ class ColumnFacts(msgspec.Struct, frozen=True):
         bounds = statistics.bounds(column)
         if column.partition:
             present, recorded = validity(bounds.low), statistics.stated(column)
-            side = _side(bounds.low, column.type)
+            side = side_of(bounds.low, column.type)
             return cls(column.type, True, side, side, recorded & ~present, present, ~recorded)
         nulls, counted = numbers(bounds.nulls)
         records, sized = numbers(statistics.num_records)
-        low, high = _side(bounds.low, column.type), _raised(_side(bounds.high, column.type), column.type)
+        low, high = side_of(bounds.low, column.type), _raised(side_of(bounds.high, column.type), column.type)
         low, high = _in_order(_certain(low, column.type), _certain(high, column.type))
         all_null = counted & sized & (nulls == records)
         return cls(column.type, False, low, high, all_null, counted & (nulls == 0), ~counted)
@@ -95,7 +95,7 @@ class ColumnFacts(msgspec.Struct, frozen=True):
 
         A value that is known has equal ends; an end that is not known is null.
         """
-        sides = _in_order(_certain(_side(low, kind), kind), _certain(_side(high, kind), kind))
+        sides = _in_order(_certain(side_of(low, kind), kind), _certain(side_of(high, kind), kind))
         none = np.zeros(len(low), bool)
         return cls(kind, True, *sides, all_null=none, none_null=~none, uncounted=none)
 
@@ -115,7 +115,8 @@ class ColumnFacts(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, low=low, high=high)
 
 
-def _side(column: pa.Array, kind: PrimitiveType) -> Side:
+def side_of(column: pa.Array, kind: PrimitiveType) -> Side:
+    """Return the values of a column of a type as they are compared; nulls and NaN are not known."""
     if kind.name in {"binary", "variant", "void"}:
         return Side(np.zeros(len(column), np.int64), np.zeros(len(column), bool))
     if kind.name in {"string", "decimal"}:
