@@ -74,11 +74,6 @@ class ColumnValues:
     others: int = 0
 
     @property
-    def ranges(self) -> bool:
-        """Whether the bars are ranges."""
-        return any(bar.high is not None for bar in self.bars)
-
-    @property
     def largest(self) -> int:
         """The most rows of a bar."""
         return max((bar.count for bar in self.bars), default=0)
@@ -97,7 +92,7 @@ def column_values(column: pa.ChunkedArray, kind: DataType) -> ColumnValues:
     try:
         present = _one_zero(column.drop_null()).to_pylist()
     except (OverflowError, ValueError):
-        return ColumnValues(rows, nulls, int(pc.count_distinct(column).as_py()))
+        return ColumnValues(rows, nulls, int(pc.count_distinct(column).as_py()), others=rows - nulls)
     counts = _counted(present)
     bars = value_bars(counts.items(), kind, len(counts))
     if bars is None:

@@ -130,7 +130,7 @@ def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
     values, rows = reader.values(view, address), reader.paged
     listing = values["listing"]
     values["headings"] = None if listing is None else heading_of(view, address, work, rows, listing)
-    values["card"] = card_of(view, address, work, rows, address.card)
+    values["column_card"] = card_of(view, address, work, rows, address.card)
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 

@@ -47,7 +47,7 @@ from explorer.views.table.facts import TableFacts
 __all__ = ["Affected", "ColumnCard", "LeafColumn", "column_card", "column_named", "glances"]
 
 _MOST_FIELDS: Final = 60
-_MOST_CLIENTS: Final = 6
+_MOST_CLIENTS: Final = 4
 _LONGEST: Final = 400
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,12 +17,13 @@ from explorer.core.protocol.schema.data_types import DataType, PrimitiveType
 from explorer.core.protocol.sql.constants import equality_text, range_text
 from explorer.core.protocol.sql.predicates import And, Expression, parse_predicate
 from explorer.core.protocol.sql.tokens import tokens_of
-from explorer.first_rows.column_values import ColumnValues, ValueBar, column_values
+from explorer.first_rows.column_values import ColumnValues, ValueBar, column_values, has_ranges
 
 __all__ = ["Bar", "Narrowing", "ValuesGlance", "live_values", "values_glance"]
 
 _LONGEST_CONDITION: Final = 8_000
 _LABEL: Final = 32
+_FULL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,15 @@ class Bar:
     """Rows with one value, or with values of one range.
 
     Attributes:
-        label: The value or the range.
+        label: The value or the range, short.
+        words: The same in full.
         count: How many rows.
         share: Of the longest bar, from 0 to 1.
         where: The condition that chooses them; empty where SQL has no constant for it.
     """
 
     label: str
+    words: str
     count: int
     share: float
     where: str
@@ -47,8 +51,8 @@ class ValuesGlance:
 
     Attributes:
         rows: Of which rows: ``in these 100 rows``.
-        bars: The commonest values, or ranges in their order.
-        ranges: The bars are ranges.
+        bars: The commonest values, or values or ranges in their order.
+        in_order: The bars are in the order of their values.
         distinct: How many different values there are: ``7 different values``, ``about 900 different values``.
         others: Rows with a value that is in no bar.
         nulls: Rows without a value.
@@ -57,7 +61,7 @@ class ValuesGlance:
 
     rows: str
     bars: tuple[Bar, ...]
-    ranges: bool
+    in_order: bool
     distinct: str
     others: int
     nulls: int
@@ -77,7 +81,7 @@ def values_glance(values: ColumnValues, path: tuple[str, ...], kind: DataType, r
     if isinstance(kind, PrimitiveType):
         bars = tuple(_bar(bar, path, kind, values.largest) for bar in values.bars)
     null_where = equality_text(path, None, kind) if isinstance(kind, PrimitiveType) else None
-    return ValuesGlance(rows, bars, values.ranges, _distinct(values), values.others, values.nulls, null_where or "")
+    return ValuesGlance(rows, bars, has_ranges(kind), _distinct(values), values.others, values.nulls, null_where or "")
 
 
 def live_values(rows: pa.Table, masked: pa.ChunkedArray, path: tuple[str, ...], kind: DataType) -> ColumnValues | None:
@@ -149,27 +153,31 @@ def _without_comments(condition: str) -> str:
 
 
 def _bar(bar: ValueBar, path: tuple[str, ...], kind: PrimitiveType, largest: int) -> Bar:
-    one = bar.high is None
-    where = equality_text(path, bar.low, kind) if one else range_text(path, bar.low, bar.high, kind)
-    label = _text(bar.low) if one else _range_label(bar.low, bar.high, kind)
+    if bar.high is None:
+        where, words = equality_text(path, bar.low, kind), _text(bar.low, _FULL)
+        label = _text(bar.low, _LABEL)
+    else:
+        where = range_text(path, bar.low, bar.high, kind)
+        low, high = _ends(bar.low, bar.high)
+        label, words = f"{low} to {high}", f"from {low} to before {high}"
     fits = where is not None and len(where) <= _LONGEST_CONDITION
-    return Bar(label, bar.count, bar.count / largest if largest else 0.0, where or "" if fits else "")
+    return Bar(label, words, bar.count, bar.count / largest if largest else 0.0, where or "" if fits else "")
 
 
-def _range_label(low: Any, high: Any, kind: PrimitiveType) -> str:
-    texts = _without_midnight(low, high) if isinstance(low, datetime) else [_text(end) for end in (low, high)]
-    return f"{texts[0]} to below {texts[1]}" if kind.name != "date" else f"{texts[0]} to before {texts[1]}"
+def _ends(low: Any, high: Any) -> tuple[str, str]:
+    """Return the ends of a range without what all round ends have in common."""
+    if isinstance(low, datetime) and low.time() == high.time() == low.time().min:
+        return low.date().isoformat(), high.date().isoformat()
+    if isinstance(low, Decimal) and low == low.to_integral_value() and high == high.to_integral_value():
+        return f"{int(low)}", f"{int(high)}"
+    return _text(low, _LABEL), _text(high, _LABEL)
 
 
-def _without_midnight(*ends: datetime) -> Sequence[str]:
-    days = all(end.time() == end.time().min for end in ends)
-    return [end.date().isoformat() if days else _text(end) for end in ends]
-
-
-def _text(value: Any) -> str:
+def _text(value: Any, most: int) -> str:
     if isinstance(value, str):
-        return fmt.shorten(value, _LABEL) if value.strip() else f"\u201c{value[:_LABEL]}\u201d"
-    return fmt.value_text(value, _LABEL)
+        shown = fmt.shorten(value, most)
+        return shown if shown.strip() else f"\u201c{shown}\u201d"
+    return fmt.value_text(value, most)
 
 
 def _distinct(values: ColumnValues) -> str:
