@@ -53,7 +53,7 @@ class ColumnGlances:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._key: tuple[object, ...] | None = None
         self._read = ReadGlances({})
 
@@ -65,11 +65,12 @@ class ColumnGlances:
             if self._key == key:
                 return self._read
             self._key, self._read = key, ReadGlances({}, reading=True)
-        if snapshot.num_files * len(columns) <= _AT_ONCE:
-            self._keep(key, snapshot, columns)
-            return self._read
+            if snapshot.num_files * len(columns) <= _AT_ONCE:
+                # Another thread that draws the page waits for this.
+                self._keep(key, snapshot, columns)
+                return self._read
         threading.Thread(target=self._later, args=(key, snapshot, columns), name="column-glances", daemon=True).start()
-        return self._read
+        return ReadGlances({}, reading=True)
 
     def _later(self, key: tuple[object, ...], snapshot: Snapshot, columns: tuple[LeafColumn, ...]) -> None:
         self._keep(key, snapshot, columns)

@@ -17,7 +17,7 @@ from explorer.core.protocol.schema.data_types import DataType, PrimitiveType
 from explorer.core.protocol.sql.constants import equality_text, range_text
 from explorer.core.protocol.sql.predicates import And, Expression, parse_predicate
 from explorer.core.protocol.sql.tokens import tokens_of
-from explorer.first_rows.column_values import ColumnValues, ValueBar, column_values, has_ranges
+from explorer.first_rows.column_values import MOST_VALUES, ColumnValues, ValueBar, column_values, has_ranges
 
 __all__ = ["Bar", "Narrowing", "ValuesGlance", "live_values", "values_glance"]
 
@@ -53,6 +53,7 @@ class ValuesGlance:
         rows: Of which rows: ``in these 100 rows``.
         bars: The commonest values, or values or ranges in their order.
         in_order: The bars are in the order of their values.
+        all_different: They are many, and no two rows have the same, so that single ones say nothing.
         distinct: How many different values there are: ``7 different values``, ``about 900 different values``.
         others: Rows with a value that is in no bar.
         nulls: Rows without a value.
@@ -62,6 +63,7 @@ class ValuesGlance:
     rows: str
     bars: tuple[Bar, ...]
     in_order: bool
+    all_different: bool
     distinct: str
     others: int
     nulls: int
@@ -81,7 +83,10 @@ def values_glance(values: ColumnValues, path: tuple[str, ...], kind: DataType, r
     if isinstance(kind, PrimitiveType):
         bars = tuple(_bar(bar, path, kind, values.largest) for bar in values.bars)
     null_where = equality_text(path, None, kind) if isinstance(kind, PrimitiveType) else None
-    return ValuesGlance(rows, bars, has_ranges(kind), _distinct(values), values.others, values.nulls, null_where or "")
+    different = values.largest == 1 and len(bars) == MOST_VALUES and not has_ranges(kind)
+    return ValuesGlance(
+        rows, bars, has_ranges(kind), different, _distinct(values), values.others, values.nulls, null_where or ""
+    )
 
 
 def live_values(rows: pa.Table, masked: pa.ChunkedArray, path: tuple[str, ...], kind: DataType) -> ColumnValues | None:
