@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
+from urllib.parse import quote_plus
 
 from explorer import formatting as fmt
 from explorer.page.address import Address
 from explorer.page.window import Handler, Message, NewWindow, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.columns.card import ColumnCard, LeafColumn, column_card, column_named
-from explorer.views.columns.column_work import ColumnGlances, ColumnProfiles, ReadGlances
+from explorer.views.columns.column_work import ColumnGlances, ColumnProfiles, ReadGlances, RowValues
 from explorer.views.columns.glance import ColumnGlance
-from explorer.views.columns.value_bars import Narrowing, ValuesGlance, live_values, values_glance
+from explorer.views.columns.value_bars import Narrowing, ValuesGlance, values_glance
 from explorer.views.listing import Listing
 from explorer.views.rows.row_work import PagedRows
 from explorer.views.rows.spark_work import WorkState
 
 __all__ = ["CardWork", "card_messages", "card_of", "heading_of", "list_glances"]
 
-_LONGEST_NAME = 1_000
+_LONGEST_NAME: Final = 1_000
+_MARK: Final = "\0"
 
 
 class CardWork:
@@ -33,10 +36,29 @@ class CardWork:
     def __init__(self, window: NewWindow) -> None:
         self.glances = ColumnGlances(window.changed)
         self.profiles = ColumnProfiles(window.changed)
+        self.row_values = RowValues()
 
     def stop_reading(self) -> None:
         """Stop a running profile."""
         self.profiles.cancel()
+
+
+class Filters:
+    """The addresses of Data that show only some rows, which meet the condition in force too.
+
+    Args:
+        address: The address of the page.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._narrowing = Narrowing(address.where)
+        # One address for all of them, as a page has a thousand.
+        query = address.to(tab="data", where=_MARK, page=None, find=None)
+        self._before, self._after = query.split(f"&where={quote_plus(_MARK)}", 1)
+
+    def href(self, where: str) -> str:
+        """Return the address of the rows that meet a condition."""
+        return f"{self._before}&where={quote_plus(self._narrowing.by(where), safe='/')}{self._after}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +79,13 @@ class Headings:
         columns: The columns.
         reading: Their statistics are being read.
         problem: Why these cannot be read, as a sentence.
-        narrowing: Adds a condition to the one in force.
+        filters: Addresses of some of the rows.
     """
 
     columns: Mapping[str, Heading]
     reading: bool
     problem: str
-    narrowing: Narrowing
+    filters: Filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +99,7 @@ class Card:
         profiled: The values are those of all rows.
         extremes: Least and greatest value of all rows; empty without a profile.
         wrong: Statistics that the profile showed to be wrong.
-        narrowing: Adds a condition to the one in force.
+        filters: Addresses of some of the rows.
     """
 
     card: ColumnCard
@@ -86,7 +108,7 @@ class Card:
     profiled: bool
     extremes: tuple[tuple[str, str], ...]
     wrong: int
-    narrowing: Narrowing
+    filters: Filters
 
 
 def heading_of(
@@ -103,13 +125,13 @@ def heading_of(
         column.path[0]: Heading(
             column.name,
             read.columns.get(column.name),
-            _row_values(rows, column),
+            _row_values(work, rows, column),
             address.to(card=column.name),
         )
         for column in shown
     }
     problem = "" if read.problem is None else read.problem.message
-    return Headings(columns, read.reading, problem, Narrowing(address.where))
+    return Headings(columns, read.reading, problem, Filters(address))
 
 
 def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, name: str) -> Card | None:
@@ -128,8 +150,8 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
         if profile.min is not None:
             extremes = (("minimum", fmt.value_text(profile.min)), ("maximum", fmt.value_text(profile.max)))
     elif card.column is not None and rows_are_of(view, rows):
-        values = _row_values(rows, card.column)
-    return Card(card, values, job, made is not None, extremes, wrong, Narrowing(address.where))
+        values = _row_values(work, rows, card.column)
+    return Card(card, values, job, made is not None, extremes, wrong, Filters(address))
 
 
 def list_glances(view: TableView, work: WindowWork, names: Sequence[str]) -> ReadGlances:
@@ -148,11 +170,9 @@ def _version(view: TableView, rows: PagedRows) -> int:
     return view.version if rows.asked is None else rows.asked.version
 
 
-def _row_values(rows: PagedRows, column: LeafColumn) -> ValuesGlance | None:
+def _row_values(work: WindowWork, rows: PagedRows, column: LeafColumn) -> ValuesGlance | None:
     page = rows.page
-    if page is None:
-        return None
-    values = live_values(page.table, page.places.column("masked"), column.path, column.type)
+    values = None if page is None else work.of(CardWork).row_values.of(page, column)
     if values is None:
         return None
     where = "" if rows.asked is None or not rows.asked.where else ", under the condition"

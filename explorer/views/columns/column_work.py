@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 from explorer.core.errors import ExplorerError
 from explorer.core.versions.snapshot import Snapshot
 from explorer.debug import log_failure
+from explorer.first_rows.column_values import ColumnValues
+from explorer.first_rows.row_page import RowPage
 from explorer.views.columns.card import LeafColumn, glances
 from explorer.views.columns.glance import ColumnGlance
+from explorer.views.columns.value_bars import live_values
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.row_work import learning
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.spark.checks.column_profile import ColumnProfile, Profile
 
-__all__ = ["ColumnGlances", "ColumnProfiles", "ReadGlances"]
+__all__ = ["ColumnGlances", "ColumnProfiles", "ReadGlances", "RowValues"]
 
 _AT_ONCE: Final = 20_000
 """Statistics, one a file and column, that are read while a page is drawn."""
@@ -86,6 +89,23 @@ class ColumnGlances:
         with self._lock:
             if self._key == key:
                 self._read = read
+
+
+class RowValues:
+    """The values of columns in rows that were read, counted once for each page of rows."""
+
+    def __init__(self) -> None:
+        self._page: RowPage | None = None
+        self._values: dict[tuple[str, ...], ColumnValues | None] = {}
+
+    def of(self, page: RowPage, column: LeafColumn) -> ColumnValues | None:
+        """Return the values of a column in the rows that are not masked; None if it is not among the columns read."""
+        if page is not self._page:
+            self._page, self._values = page, {}
+        counted = self._values
+        if column.path not in counted:
+            counted[column.path] = live_values(page.table, page.places.column("masked"), column.path, column.type)
+        return counted[column.path]
 
 
 @dataclass(frozen=True, slots=True)

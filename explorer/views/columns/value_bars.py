@@ -98,7 +98,7 @@ def live_values(rows: pa.Table, masked: pa.ChunkedArray, path: tuple[str, ...], 
         path: The column.
         kind: Its type.
     """
-    places = [place for place, name in enumerate(rows.column_names) if name == path[0]]
+    places = rows.schema.get_all_field_indices(path[0])
     if len(places) != 1:
         return None
     column = rows.column(places[0]).filter(pc.invert(masked))
