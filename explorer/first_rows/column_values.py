@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -180,13 +181,13 @@ def _in_ranges(values: Sequence[Any], ends: Sequence[Any]) -> tuple[ValueBar, ..
     counts = [0] * (len(ends) - 1)
     for value in filter(_finite, values):
         counts[bisect_right(ends, value) - 1] += 1
-    return tuple(ValueBar(count, low, high) for count, low, high in zip(counts, ends, ends[1:], strict=False))
+    return tuple(ValueBar(count, low, high) for count, (low, high) in zip(counts, pairwise(ends), strict=True))
 
 
 def _round(width: int) -> int:
     """Return the round step by which so much is some ranges: 1, 2, or 5, and zeros."""
     least = max(1, -(-width // _RANGES))
-    power = 10 ** (len(str(least)) - 1)
+    power = int("1" + "0" * (len(str(least)) - 1))
     return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
 
 
@@ -230,5 +231,5 @@ def _of_floats(low: float, high: float) -> tuple[float, ...]:
     ends = [float(start * step)]
     while ends[-1] <= high and len(ends) < 3 * _RANGES:
         ends.append(float((start + len(ends)) * step))
-    distinct = all(before < after for before, after in zip(ends, ends[1:], strict=False))
+    distinct = all(before < after for before, after in pairwise(ends))
     return tuple(ends) if distinct and ends[0] <= low and ends[-1] > high else ()

@@ -14,7 +14,7 @@ import pytest
 
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, table_page
-from explorer.page.tabs.column_card import CardWork
+from explorer.page.tabs.column_card import list_glances
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
@@ -43,7 +43,17 @@ def root(tmp_path: Path) -> Path:
         column("n", "long"), column("word", "string"), column("amount", "decimal(10,2)"),
         column("in", struct(column("x", "long"))), column(HOSTILE, "string"), column("tags", listed),
     ]  # fmt: skip
-    write_table(place, fields, [DataFile("a.parquet", ROWS.set_column(2, "amount", ROWS.column("amount").cast(pa.decimal128(10, 2))), masked=range(50, 60))])
+    write_table(
+        place,
+        fields,
+        [
+            DataFile(
+                "a.parquet",
+                ROWS.set_column(2, "amount", ROWS.column("amount").cast(pa.decimal128(10, 2))),
+                masked=range(50, 60),
+            )
+        ],
+    )
     log = place / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     (added,) = [line["add"] for line in lines if "add" in line]
@@ -127,15 +137,13 @@ def test_the_list_of_columns_has_nulls_and_ranges_and_the_card(root: Path) -> No
 
 def test_only_the_columns_on_show_are_worked_out(tmp_path: Path) -> None:
     names = [f"c{number:04}" for number in range(3_000)]
-    bounds = {name: (1, 2) for name in names}
+    bounds = dict.fromkeys(names, (1, 2))
     write_log(tmp_path / "w" / "t", [[PROTOCOL, metadata(dict.fromkeys(names, "long")), add("f", 3, bounds=bounds)]])
     catalog = Catalog([str(tmp_path / "w")])
     work = idle_work(catalog)
     page: Rendered = table_page(catalog, Address(table="w/t", tab="columns", page="3"), "light", work)
     assert page.regions["rest"].count("1 to 2") == 50
     assert page.view is not None
-    from explorer.page.tabs.column_card import list_glances
-
     shown = list_glances(page.view, work, names[100:150])
     assert list(shown.columns) == names[100:150]
 
@@ -145,16 +153,6 @@ def test_statistics_of_many_files_are_read_beside_the_page(tmp_path: Path, monke
     write_table(tmp_path / "w" / "t", [column("n", "long")], [DataFile("a.parquet", pa.table({"n": [1, 2]}))])
     lead = opened(tmp_path / "w", "?t=w/t&tab=data", "range unknown")
     assert "reading statistics" not in lead
-
-
-def test_a_profile_is_begun_and_stopped_by_messages(root: Path) -> None:
-    window = Window(Catalog([str(root)]), "?t=w/t&tab=columns&card=n")
-    assert window.session.work.of(CardWork).profiles.state(window.session.view, "n").state == "idle"
-    window.ask("profile", column="n")
-    window.until(lambda message: "profile-cancel" in message.get("regions", {}).get("side", ""))
-    window.ask("profile-cancel")
-    found = window.until(lambda message: "was cancelled" in message.get("regions", {}).get("side", ""))
-    assert "Profile all rows" in found["regions"]["side"]
 
 
 def test_every_condition_of_the_page_is_short_enough_for_its_field(tmp_path: Path) -> None:

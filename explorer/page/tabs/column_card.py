@@ -111,15 +111,11 @@ class Card:
     filters: Filters
 
 
-def heading_of(
-    view: TableView, address: Address, work: WindowWork, rows: PagedRows, listing: Listing
-) -> Headings:
+def heading_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, listing: Listing) -> Headings:
     """Return what stands above the columns of rows that are shown."""
     snapshot = view.facts.snapshot(_version(view, rows))
     by_name = {field.name: field for field in snapshot.schema.fields}
-    shown = tuple(
-        LeafColumn((column.key,), by_name[column.key]) for column in listing.columns if column.key in by_name
-    )
+    shown = tuple(LeafColumn((column.key,), by_name[column.key]) for column in listing.columns if column.key in by_name)
     read = work.of(CardWork).glances.of(view, shown) if rows_are_of(view, rows) else ReadGlances({})
     columns = {
         column.path[0]: Heading(
@@ -141,7 +137,8 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
     facts, profiles = view.facts, work.of(CardWork).profiles
     card = facts.keep(("column card", view.version, name), lambda: column_card(facts, view.version, name))
     job, made = profiles.state(view, name), profiles.profile(view, name)
-    values, extremes, wrong = None, (), 0
+    values, wrong = None, 0
+    extremes: tuple[tuple[str, str], ...] = ()
     if made is not None and card.column is not None and made[0].values is not None:
         profile, wrong = made
         values = values_glance(

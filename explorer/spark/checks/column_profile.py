@@ -160,9 +160,7 @@ def _profile(
     rows = sum(counts.column("rows").to_pylist())
     profiles = tuple(_column(target, counts, rows, distinct) for target in targets)
     if values:
-        profiles = tuple(
-            _with_values(job, log, snapshot, *each) for each in zip(targets, profiles, strict=True)
-        )
+        profiles = tuple(_with_values(job, log, snapshot, *each) for each in zip(targets, profiles, strict=True))
     return Profile(snapshot.version, rows, profiles, tuple(_findings(snapshot, targets, counts)))
 
 

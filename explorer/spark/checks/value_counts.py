@@ -6,6 +6,7 @@ Invariants: counts are exact; those of a range are counted by the condition that
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
@@ -61,13 +62,11 @@ def counted_values(
 
 def _in_ranges(path: tuple[str, ...], kind: PrimitiveType, low: Any, high: Any, ran: Any) -> tuple[ValueBar, ...]:
     ends = () if low is None else range_ends(low, high, kind)
-    ranges = list(zip(ends, ends[1:], strict=False))
+    ranges = list(pairwise(ends))
     if not ranges:
         return ()
     conditions = [range_text(path, *each, kind) for each in ranges]
-    parts = [
-        sf.count_if(sf.expr(condition or "false")).alias(str(place)) for place, condition in enumerate(conditions)
-    ]
+    parts = [sf.count_if(sf.expr(condition or "false")).alias(str(place)) for place, condition in enumerate(conditions)]
     counts = ran(parts).to_pylist()[0]
     return tuple(ValueBar(counts[str(place)], *each) for place, each in enumerate(ranges))
 

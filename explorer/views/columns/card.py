@@ -1,12 +1,12 @@
 """The card of a column: what it is and was, what uses it, and which clients it stops.
 
-Invariants: a column is followed by its physical name, so that the card of an older version has the history of that
-column, whatever it is called now; an expression that cannot be split counts as one that uses the column.
+Invariant: a column is followed by its physical name, so that the card of an older version has the history of that
+column, whatever it is called now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,21 +24,11 @@ from explorer.core.protocol.schema.data_types import (
     parse_column,
     type_name,
 )
-from explorer.core.protocol.schema.field_metadata import (
-    CHAR_VARCHAR,
-    CURRENT_DEFAULT,
-    GENERATION_EXPRESSION,
-    IDENTITY_HIGH_WATER_MARK,
-    IDENTITY_PREFIX,
-    IDENTITY_START,
-    IDENTITY_STEP,
-    TYPE_CHANGES,
-)
+from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk_structs
-from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.protocol.table_features import feature_of_type
-from explorer.core.transaction.new_files.row_constraints import row_rules
 from explorer.core.versions.snapshot import Snapshot
+from explorer.views.columns.column_uses import ColumnUse, column_uses
 from explorer.views.columns.glance import ColumnGlance, glance_of, glance_of_type
 from explorer.views.table.clients import clients_in_use, newest_releases
 from explorer.views.table.columns import ColumnStory, column_story
@@ -156,8 +146,8 @@ def column_card(facts: TableFacts, version: int, name: str) -> ColumnCard:
     mapped = snapshot.column_mapping_mode != "none"
     if column is None:
         return ColumnCard(name, mapped=mapped, story=story)
-    fields = _fields(column)
-    affected = _affected(facts, version, _features(snapshot, column))
+    fields, uses = _fields(column), tuple(column_uses(snapshot, column.path, column.field))
+    affected = _affected(facts, version, _features(snapshot, column, uses))
     return ColumnCard(
         name,
         column,
@@ -167,7 +157,7 @@ def column_card(facts: TableFacts, version: int, name: str) -> ColumnCard:
         fields[:_MOST_FIELDS],
         max(0, len(fields) - _MOST_FIELDS),
         story,
-        tuple((kind, fmt.plain(text, _LONGEST)) for kind, text in _uses(snapshot, column)),
+        tuple((use.kind, fmt.plain(use.text, _LONGEST)) for use in uses),
         affected[:_MOST_CLIENTS],
         max(0, len(affected) - _MOST_CLIENTS),
     )
@@ -191,71 +181,12 @@ def _fields(column: LeafColumn) -> tuple[str, ...]:
     return tuple(map(format_column, inside))
 
 
-def _uses(snapshot: Snapshot, column: LeafColumn) -> Iterator[tuple[str, str]]:
-    metadata = column.field.metadata
-    if column.name in snapshot.partition_columns:
-        others = len(snapshot.partition_columns) - 1
-        yield "partitioning", "The table is partitioned by it" + (f" and {fmt.plural(others, 'other column')}." if others else ".")
-    if column.name in snapshot.clustering_columns:
-        yield "clustering", "The table is clustered by it."
-    if any(key.startswith(IDENTITY_PREFIX) for key in metadata):
-        yield "identity", ", ".join(_identity(metadata))
-    if CHAR_VARCHAR in metadata:
-        yield "length", str(metadata[CHAR_VARCHAR])
-    if CURRENT_DEFAULT in metadata:
-        yield "default", str(metadata[CURRENT_DEFAULT])
-    if GENERATION_EXPRESSION in metadata:
-        yield "generated as", str(metadata[GENERATION_EXPRESSION])
-    if not column.field.nullable:
-        yield "constraint", "NOT NULL"
-    yield from _expressions(snapshot, column)
-
-
-def _identity(metadata: dict[str, object]) -> Iterator[str]:
-    for key, what in ((IDENTITY_START, "starts at"), (IDENTITY_STEP, "step"), (IDENTITY_HIGH_WATER_MARK, "last value")):
-        if key in metadata:
-            yield f"{what} {metadata[key]}"
-
-
-def _expressions(snapshot: Snapshot, column: LeafColumn) -> Iterator[tuple[str, str]]:
-    """Yield the constraints and the generated columns whose expressions read the column."""
-    try:
-        rules = row_rules(snapshot)
-    except ExplorerError as error:
-        yield "constraints", f"They cannot be read: {error}"
-        return
-    for rule in rules:
-        stored = rule.stored
-        if stored is None or (rule.kind == "generated" and rule.name == column.name):
-            continue
-        if (rule.kind == "invariant" and rule.name == column.name) or mentions(
-            stored.text, column.path, snapshot.schema
-        ):
-            what = {"check": "constraint", "invariant": "invariant"}.get(rule.kind, "generates")
-            yield what, f"{rule.name}: {stored.text}"
-
-
-def _features(snapshot: Snapshot, column: LeafColumn) -> frozenset[str]:
+def _features(snapshot: Snapshot, column: LeafColumn, uses: Iterable[ColumnUse]) -> frozenset[str]:
     """Return the features without which a client cannot take the column as it is."""
-    metadata, rules = column.field.metadata, {kind for kind, _ in _uses(snapshot, column)}
-    needed = {feature for kind in _type_names(column.type) if (feature := feature_of_type(kind)) is not None}
-    needed |= {"columnMapping"} if snapshot.column_mapping_mode != "none" else set()
-    needed |= {"typeWidening"} if TYPE_CHANGES in metadata else set()
-    by_use = {
-        "identity": "identityColumns", "default": "allowColumnDefaults", "generated as": "generatedColumns",
-        "generates": "generatedColumns", "clustering": "clustering", "invariant": "invariants",
-    }  # fmt: skip
-    needed |= {feature for kind, feature in by_use.items() if kind in rules}
-    needed |= {"invariants"} if not column.field.nullable else set()
-    return frozenset(needed | ({"checkConstraints"} if _is_checked(snapshot, column) else set()))
-
-
-def _is_checked(snapshot: Snapshot, column: LeafColumn) -> bool:
-    try:
-        checks = [rule.stored for rule in row_rules(snapshot) if rule.kind == "check"]
-    except ExplorerError:
-        return False
-    return any(check is not None and mentions(check.text, column.path, snapshot.schema) for check in checks)
+    by_type = (feature_of_type(kind) for kind in _type_names(column.type))
+    mapped = "" if snapshot.column_mapping_mode == "none" else "columnMapping"
+    widened = "typeWidening" if TYPE_CHANGES in column.field.metadata else ""
+    return frozenset(filter(None, (*by_type, mapped, widened, *(use.feature for use in uses))))
 
 
 def _type_names(kind: DataType) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The work behind columns at a glance: statistics of many files in the background, and a profile by Spark on request."""
+"""The work behind columns at a glance: statistics of many files beside the page, and a profile by Spark on request."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from explorer.core.protocol.schema.data_types import (
     MapType,
     PrimitiveType,
     StructType,
-    type_name,
 )
 from explorer.core.protocol.statistics.column_summary import ColumnSummary
 
@@ -70,7 +69,9 @@ def glance_of_type(kind: DataType) -> ColumnGlance | None:
     """Return what is said of a column without statistics of its own; None of one that can have them."""
     match kind:
         case StructType():
-            return ColumnGlance("", fmt.plural(len(kind.fields), "field"), basis="Each field has statistics of its own.")
+            return ColumnGlance(
+                "", fmt.plural(len(kind.fields), "field"), basis="Each field has statistics of its own."
+            )
         case ArrayType() | MapType():
             what = "array" if isinstance(kind, ArrayType) else "map"
             return ColumnGlance("", f"{what}: no range", basis=f"The log has no range of the values in an {what}."
@@ -180,5 +181,3 @@ def _sureness(summary: ColumnSummary) -> Iterator[str]:
         yield "Times may be cut to milliseconds."
     elif summary.type in {"float", "double"}:
         yield "NaN is in no statistics."
-
-

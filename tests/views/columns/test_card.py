@@ -14,7 +14,14 @@ from explorer.views import TableFacts
 from explorer.views.columns.card import ColumnCard, column_card
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, metadata, write_log
 
-FEATURES = ("columnMapping", "checkConstraints", "generatedColumns", "identityColumns", "invariants", "allowColumnDefaults")
+FEATURES = (
+    "columnMapping",
+    "checkConstraints",
+    "generatedColumns",
+    "identityColumns",
+    "invariants",
+    "allowColumnDefaults",
+)
 
 _ids = itertools.count(1)
 

@@ -84,7 +84,7 @@ def _floating(value: float, name: str) -> str:
         return f"CAST('NaN' AS {name.upper()})"
     if math.isinf(value):
         return f"CAST('{_NOT_FINITE[value]}' AS {name.upper()})"
-    digits = repr(value if value else 0.0)
+    digits = repr(value or 0.0)
     # With an exponent it is a double; without, Spark would take it for a decimal.
     return digits if "e" in digits else f"{digits}E0"
 

@@ -29,7 +29,7 @@ from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     INVARIANTS,
 )
-from explorer.core.protocol.schema.nested_types import Path, walk_structs
+from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.sql.constants import quoted_column
 from explorer.core.protocol.sql.rule_readings import Subject, doubt, in_backticks
 from explorer.core.protocol.table_features import active_features

@@ -72,7 +72,7 @@ def test_dates_booleans_bytes_and_null() -> None:
     assert constant_text(date(33, 4, 3), parse_type("date")) == "DATE '0033-04-03'"
     assert constant_text(True, parse_type("boolean")) == "TRUE"
     assert constant_text(b"\x00'", parse_type("binary")) == "X'0027'"
-    assert constant_text(datetime(2026, 3, 29, 2, 30), parse_type("timestamp_ntz")) == (
+    assert constant_text(datetime.fromisoformat("2026-03-29T02:30"), parse_type("timestamp_ntz")) == (
         "TIMESTAMP_NTZ '2026-03-29 02:30:00'"
     )
     assert constant_text(float("nan"), parse_type("float")) == "CAST('NaN' AS FLOAT)"

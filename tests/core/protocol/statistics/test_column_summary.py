@@ -119,7 +119,9 @@ def test_summaries_equal_what_another_reader_counts_in_the_files(tmp_path: Path)
             "s": pa.array(["b", "a", None, "zz", "", "é"]),
             "d": pa.array([1, 2, 3, None, 40_000, -5], pa.int32()).cast(pa.date32()),
             "b": pa.array([True, False, None, True, True, True]),
-            "inner": pa.array([{"x": 1}, {"x": None}, None, {"x": 9}, {"x": 4}, {"x": 5}], pa.struct([("x", pa.int32())])),
+            "inner": pa.array(
+                [{"x": 1}, {"x": None}, None, {"x": 9}, {"x": 4}, {"x": 5}], pa.struct([("x", pa.int32())])
+            ),
         }
     )
     for part in at_least_one((rows.slice(0, 4), rows.slice(4))):
