@@ -108,6 +108,7 @@ class _Guard:
         self.limit = limit
         self._session = session
         self._ended = threading.Event()
+        self._ending_jvm = threading.Lock()
         self._late = False
 
     def begin(self) -> None:
@@ -115,9 +116,10 @@ class _Guard:
         threading.Thread(target=self._run, name="explorer-deadline", daemon=True).start()
 
     def end(self) -> bool:
-        """End the wait, and return whether the work was late."""
+        """End the wait, and return whether the work was late; a JVM that is being ended has ended then."""
         self._ended.set()
-        return self._late
+        with self._ending_jvm:
+            return self._late
 
     def cancel(self) -> None:
         """Ask Spark to stop the work."""
@@ -136,7 +138,8 @@ class _Guard:
             time.sleep(_REPEAT_SECONDS)
             if self._ended.is_set() and not self.is_busy():
                 return
-        gateway.end_own_jvm(self._session)
+        with self._ending_jvm:
+            gateway.end_own_jvm(self._session)
 
 
 class _JobGuard(_Guard):

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,13 +31,12 @@ from pyspark.sql import SparkSession
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
 from explorer.spark.engine.session import is_connect
+from explorer.spark.engine.workers import check_workers
 
-__all__ = ["answers", "close", "connect", "end_own_jvm", "existing_session", "forget", "how_it_ended", "launch"]
+__all__ = ["adopt", "answers", "close", "connect", "end_own_jvm", "forget", "how_it_ended", "launch"]
 
 _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
@@ -54,6 +54,9 @@ _CONF: Final = {
     # Above this many paths Spark lists them in a job of its own, which is much slower (30 s for 10,000 files).
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+# A session on this machine is reached from this machine alone. The workers of a cluster call back to this process:
+# Spark, or the user, says where they reach it.
+_OF_THIS_MACHINE: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
 _NO_SUBSTITUTION: Final = {"spark.sql.variable.substitute": "false"}
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
@@ -77,7 +80,7 @@ rootLogger.appenderRef.quiet.ref = quiet
 """
 
 
-def existing_session() -> SparkSession | None:
+def _existing_session() -> SparkSession | None:
     """Return the session that already runs in this process, or None."""
     if "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -97,11 +100,12 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
 
     Args:
         master: A Spark master URL.
-        conf: Spark settings on top of ours.
+        conf: Spark settings on top of ours, and of those in the user's spark-defaults.conf.
         report: Called with the next step in words: ``looking for Java``.
 
     Raises:
-        EngineUnavailable: There is no Java, or the JVM or Spark did not start.
+        EngineUnavailable: There is no Java, the JVM or Spark did not start, or the workers of the cluster lack what
+            this program needs.
     """
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -110,7 +114,7 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
         _clear_globals()
     output = (folder / "jvm.log").open("w+b")
     try:
-        with _environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
+        with _environment(**_variables(master, conf)):
             if SparkContext._gateway is None:
                 _start_jvm(spark_conf, output, report)
             report(f"starting Spark on {master}")
@@ -128,7 +132,59 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
         output.close()
     _silence_query_context()
     _keep_classes(session.sparkContext._jvm)
+    try:
+        _check_cluster(session, report)
+    except EngineUnavailable:
+        close(session)
+        raise
     return session
+
+
+def adopt(report: Callable[[str], None]) -> SparkSession | None:
+    """Return the session that the user runs in this process, or None.
+
+    Args:
+        report: Called with the next step in words.
+
+    Raises:
+        EngineUnavailable: The workers of its cluster lack what this program needs.
+    """
+    session = _existing_session()
+    if session is not None and not is_connect(session):
+        _check_cluster(session, report)
+    return session
+
+
+def _check_cluster(session: SparkSession, report: Callable[[str], None]) -> None:
+    if not is_local(str(session.sparkContext.master)):
+        report("looking at the Python of the workers")
+        check_workers(session)
+
+
+def is_local(master: str) -> bool:
+    """Return whether a master URL names threads or processes of this machine."""
+    return master == "local" or master.startswith(("local[", "local-cluster["))
+
+
+def _variables(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a launch; PySpark takes the workers' Python from there alone."""
+    python = sys.executable
+    if is_local(master):
+        return {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"}
+    given = {**_spark_defaults(), **conf}.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+    return {"PYSPARK_PYTHON": given or python}
+
+
+def _spark_defaults() -> dict[str, str]:
+    """Return the settings of the user's spark-defaults.conf, where the environment says where it is."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
+    file = Path(folder, "spark-defaults.conf") if folder else None
+    if file is None or not file.is_file():
+        return {}
+    lines = (line.strip() for line in file.read_text("utf-8").splitlines())
+    pairs = (re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#!")
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].startswith("spark.")}
 
 
 def _keep_classes(jvm: Any) -> None:
@@ -260,17 +316,19 @@ def _clear_globals() -> None:
 def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     log4j = folder / "log4j2.properties"
     log4j.write_text(_LOG4J, "utf-8")
+    users = {**_spark_defaults(), **conf}
     settings = {
         **_CONF,
-        "spark.master": master,
+        **(_OF_THIS_MACHINE if is_local(master) else {}),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder),
         "spark.driver.memory": f"{_heap_megabytes()}m",
-        **conf,
+        **users,
+        "spark.master": master,
         **_NO_SUBSTITUTION,
     }
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={folder}"
-    settings["spark.driver.extraJavaOptions"] = f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip()
+    settings["spark.driver.extraJavaOptions"] = f"{options} {users.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
 
 

@@ -197,7 +197,7 @@ class Engine:
         if master.startswith("sc://"):
             self._report("connecting to the Spark Connect server")
             return gateway.connect(master, self._conf), True
-        users = gateway.existing_session()
+        users = gateway.adopt(self._report)
         if users is not None:
             return users, False
         return gateway.launch(master, self._conf, self._report), True

@@ -40,7 +40,7 @@ _KEPT: Final = "__explorer_kept"
 
 def reads_like_core(snapshot: Snapshot, session: SparkSession | None = None) -> bool:
     """Return whether a session reads the names and times of a predicate as the core does; see `RowEngine`."""
-    zone = (session or engine().session()).conf.get(_ZONE, "")
+    zone = (session or engine().session()).conf.get(_ZONE)
     return zone in _UTC and not case_collides(snapshot.schema)
 
 

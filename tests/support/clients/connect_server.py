@@ -79,13 +79,15 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def running(command: list[str], output: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: list[str], output: int, folder: Path, host: str = "127.0.0.1"
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run one of Spark's own processes, and end it and what it started."""
     environ = {
         **os.environ,
         "JAVA_HOME": str(find_java().home),
         "SPARK_HOME": str(spark_home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": host,
         "SPARK_WORKER_DIR": str(folder / "work"),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]),
