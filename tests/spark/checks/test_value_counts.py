@@ -88,7 +88,6 @@ def test_every_constant_chooses_the_rows_that_have_its_value(tmp_path: Path) -> 
     assert table.rows(where=hostile).count() == 1
 
 
-@pytest.mark.always
 def test_values_of_all_live_rows_equal_those_of_the_data(tmp_path: Path) -> None:
     numbers = [number * 7 % 1000 for number in range(400)]
     rows = pa.table(
