@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.statistics.column_summary import ColumnSummary
+from explorer.core.protocol.statistics.column_summary import ColumnSummary, _in_python
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, commit_info, metadata, vector, write_log
 
@@ -140,3 +142,19 @@ def test_summaries_equal_what_another_reader_counts_in_the_files(tmp_path: Path)
         assert made[name].least_nulls == made[name].most_nulls == counted[0], name
         assert (made[name].min, made[name].max) == counted[1:], name
         assert made[name].rows == 6
+
+
+def test_times_are_summarized_without_pandas_and_beyond_the_years_of_python(tmp_path: Path) -> None:
+    ends = bounded("2026-01-02T03:04:05.678Z", "2026-01-03T00:00:00Z")
+    made = summary(tmp_path, file("a", 2, **ends), kind="timestamp")
+    assert str(made.min) == "2026-01-02 03:04:05.678000+00:00"
+    code = (
+        "import sys, explorer; print(explorer.open_table(sys.argv[1]).snapshot().column_summaries()[0].rows); "
+        "sys.exit('pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "t")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, "2"), run.stderr
+    far = pa.array([5_000_000], pa.int32()).cast(pa.date32())
+    # 13,600 years after 2059-07-15, as the calendar repeats every 400 years of 146,097 days.
+    assert _in_python(far) == "15659-07-15"
