@@ -649,8 +649,15 @@ class Table(DeltaLog):
         return check(self, self.snapshot(version), predicates).result()
 
     @learning
-    def profile(self, columns: Sequence[str] | None = None, version: int | None = None) -> Profile:
+    def profile(
+        self, columns: Sequence[str] | None = None, version: int | None = None, *, values: bool = False
+    ) -> Profile:
         """Count nulls and values of the columns of a version, and compare bounds with the statistics in the log.
+
+        Args:
+            columns: Dotted logical names; None takes all.
+            version: The version; None for the newest.
+            values: Also count the commonest values of each column, or its values by range.
 
         Raises:
             EngineUnavailable: Spark or Java is missing.
@@ -660,7 +667,7 @@ class Table(DeltaLog):
         require_pyspark()
         from explorer.spark.checks.column_profile import profile
 
-        return profile(self, self.snapshot(version), columns).result()
+        return profile(self, self.snapshot(version), columns, values=values).result()
 
     def explore(
         self,

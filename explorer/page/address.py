@@ -32,6 +32,7 @@ _KEYS = {
     "compared": "c",
     "tab": "tab",
     "column": "col",
+    "card": "card",
     "file": "file",
     "picked": "pick",
     "metric": "metric",
@@ -90,7 +91,8 @@ class Address:
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
-    ``reference`` is what a request is called where it came from. ``picked`` are the paths of selected files, a line
+    ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
+    the one that is chosen. ``picked`` are the paths of selected files, a line
     each.
     """
 
@@ -99,6 +101,7 @@ class Address:
     compared: str = ""
     tab: str = "overview"
     column: str = ""
+    card: str = ""
     file: str = ""
     picked: str = ""
     metric: str = "rows"

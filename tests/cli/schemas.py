@@ -15,7 +15,7 @@ from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.compatibility import CompatibilityLine
-from explorer.cli.commands.files import FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
+from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
@@ -53,7 +53,10 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
         Printed("files-condition", UndecidedParts, "on stderr, if statistics cannot decide a part of --where"),
     ),
     "deletion-vectors": (Printed("deletion-vectors", MaskedFileLine, lines=True),),
-    "statistics": (Printed("statistics", StatisticsLine, lines=True),),
+    "statistics": (
+        Printed("statistics", StatisticsLine, lines=True),
+        Printed("statistics-summary", ColumnSummaryLine, "with --summary", lines=True),
+    ),
     "history": (Printed("history", HistoryLine, lines=True),),
     "diff": (Printed("diff", DiffDocument),),
     "retention": (

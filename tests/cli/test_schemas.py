@@ -44,6 +44,7 @@ def test_every_command_says_what_it_prints() -> None:
         ("files", ("files", "sales/orders", "--limit", 30)),
         ("deletion-vectors", ("deletion-vectors", "sales/orders")),
         ("statistics", ("statistics", "sales/orders", "--limit", 9)),
+        ("statistics-summary", ("statistics", "sales/orders", "--summary")),
         ("history", ("history", "sales/orders")),
         ("history", ("history", "sales/orders", "--no-totals")),
         ("diff", ("diff", "sales/orders", 14, 21)),

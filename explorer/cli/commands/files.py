@@ -14,6 +14,7 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
 from explorer.cli.output import check_agreed, emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
+from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord, JsonValue
 from explorer.core.protocol.logical_files import PUBLIC_COLUMNS
@@ -21,9 +22,19 @@ from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.data_skipping import answerable, unsplittable_in
 
 if TYPE_CHECKING:
+    from explorer.core.protocol.statistics.column_summary import ColumnSummary
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
-__all__ = ["FileLine", "MaskedFileLine", "StatisticsLine", "UndecidedParts", "deletion_vectors", "files", "statistics"]
+__all__ = [
+    "ColumnSummaryLine",
+    "FileLine",
+    "MaskedFileLine",
+    "StatisticsLine",
+    "UndecidedParts",
+    "deletion_vectors",
+    "files",
+    "statistics",
+]
 
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
@@ -101,6 +112,39 @@ class StatisticsLine(JsonRecord, frozen=True, kw_only=True):
     null_count: int | None
     num_records: int | None
     tight: bool | None
+
+
+class ColumnSummaryLine(JsonRecord, frozen=True, kw_only=True):
+    """A column over all live files, by their statistics.
+
+    Attributes:
+        type: The column's type, as in SQL.
+        partition: It is a partition column.
+        files: Live files that may hold live rows.
+        files_bounded: Of those, the ones with a minimum and a maximum, or with nulls alone.
+        files_counted: Of those, the ones with a null count.
+        rows: Live rows of the files with a null count; null if there are none.
+        least_nulls: At least so many of these rows are null; as many as most_nulls where that is exact.
+        most_nulls: At most so many are.
+        min_tight: Whether a live row has the minimum, if it was not cut; null without one.
+        max_tight: The same of the maximum.
+        wide_files: Files whose statistics are wide.
+    """
+
+    column: str
+    type: str
+    partition: bool
+    files: int
+    files_bounded: int
+    files_counted: int
+    rows: int | None
+    least_nulls: int
+    most_nulls: int
+    min: JsonValue
+    max: JsonValue
+    min_tight: bool | None
+    max_tight: bool | None
+    wide_files: int
 
 
 class UndecidedPart(JsonRecord, frozen=True, kw_only=True):
@@ -205,11 +249,19 @@ def statistics(
     version: VersionOption = None,
     *,
     limit: FilesOption = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="One line for each column, over all live files. Not with --limit.")
+    ] = False,
     spark: LogSparkOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show the minimum, maximum and null count of each column in each file."""
+    """Show the minimum, maximum and null count of each column in each file, or over all files."""
     use_spark(spark)
+    if summary:
+        if spark is not None or limit is not None:
+            raise RequestError("--summary reads all files without Spark; leave out --limit and --spark.")
+        _print_summaries(table, column, version, as_json=json)
+        return
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         snapshot = opened.snapshot(version)
@@ -242,6 +294,49 @@ def statistics(
         else f"Version {snapshot.version} has no files, or no column that can have statistics.",
         numbers=("nulls", "rows"),
     )
+
+
+def _print_summaries(table: str, names: list[str] | None, version: int | None, *, as_json: bool) -> None:
+    """Print a line for each column."""
+    with patience("Reading the log"):
+        snapshot = explorer.open_table(table).snapshot(version)
+        summaries = snapshot.column_summaries(names)
+    if as_json:
+        for each in summaries:
+            emit(ColumnSummaryLine.of(each))
+        return
+    listing(
+        ["column", "type", "min", "max", "bounds", "nulls", "of rows", "files"],
+        (
+            (
+                each.column,
+                each.type,
+                _bound(each.min),
+                _bound(each.max),
+                _sureness(each),
+                _nulls(each),
+                fmt.count(each.rows),
+                f"{fmt.count(each.files_bounded)} of {fmt.count(each.files)}",
+            )
+            for each in summaries
+        ),
+        "The table has no column that can have statistics.",
+        numbers=("nulls", "of rows"),
+    )
+
+
+def _sureness(summary: ColumnSummary) -> str:
+    """Return whether both ends are those of live rows; empty without ends."""
+    if summary.min_tight is None:
+        return ""
+    return "tight" if summary.min_tight and summary.max_tight else "wide"
+
+
+def _nulls(summary: ColumnSummary) -> str:
+    if summary.rows is None:
+        return fmt.UNKNOWN
+    least, most = fmt.count(summary.least_nulls), fmt.count(summary.most_nulls)
+    return least if least == most else f"{least} to {most}"
 
 
 def _listed(snapshot: explorer.Snapshot, where: str | None) -> Iterator[pa.RecordBatch]:

@@ -42,6 +42,7 @@ from explorer.core.protocol.statistics.clustering_estimate import (
     clustering_estimates,
     overlap_depth,
 )
+from explorer.core.protocol.statistics.column_summary import ColumnSummary, column_summary
 from explorer.core.protocol.statistics.data_skipping import SkippingResult, skip_files
 from explorer.core.protocol.statistics.file_statistics import (
     FileStatistics,
@@ -322,6 +323,19 @@ class Snapshot:
         for some, statistics in self._statistics.parts(chosen):
             for column in some:
                 yield column, column_ranges(statistics, column)
+
+    def column_summaries(self, columns: Sequence[str] | None = None) -> tuple[ColumnSummary, ...]:
+        """Return columns over all live files, by the log: null counts, minimum and maximum, and how sure they are.
+
+        Args:
+            columns: Dotted logical names; None for all leaf columns.
+
+        Raises:
+            RequestError: A column is not in the schema or has no statistics by its type.
+        """
+        chosen = self.statistics_columns if columns is None else [self.statistics_column(name) for name in columns]
+        parts = self._statistics.parts(chosen)
+        return tuple(column_summary(statistics, column) for some, statistics in parts for column in some)
 
     def statistics_coverage(self) -> pa.Table:
         """Return which columns have statistics in how many files: column, type, files, files_total, tight."""

@@ -158,6 +158,7 @@ export class Page {
   patch({ regions, hidden, title, number, query, say, strip, chart }) {
     const held = this.root.activeElement?.id;
     const had = this.root.querySelector("[data-result]");
+    const opened = this.opened();
     for (const [id, html] of Object.entries(regions)) this.replace(id, html);
     // A button that begins something and the one that stops it share an id, wherever they are.
     if (held && this.root.activeElement?.id !== held) this.place(held)?.focus();
@@ -174,6 +175,7 @@ export class Page {
     }
     const result = this.root.querySelector("[data-result]");
     if (result && !had) result.scrollIntoView({ block: "nearest" });
+    if (opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
     if ("tabs" in regions) this.keepCase();
     this.speak();
@@ -189,6 +191,19 @@ export class Page {
       this.element.classList.remove("busy");
     } else this.listen();
     this.element.dataset.answered = String(this.answered);
+  }
+
+  // What a person opened beside the page, or below it where there is no room.
+  opened() {
+    return this.root.querySelector("[data-shown]")?.dataset.shown;
+  }
+
+  arrive() {
+    const heading = this.root.querySelector("[data-shown] h2");
+    if (!heading) return;
+    heading.closest("[data-shown]").scrollIntoView({ block: "nearest" });
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
   }
 
   // The list of commits scrolls to the chosen one by itself, and the page stays where it is.

@@ -6,15 +6,17 @@ from explorer.core.protocol.table_properties.registry import MAX_COLUMN_ID
 from explorer.core.versions.column_lineage import NameHazard
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.page.tabs.column_card import CardWork, card_messages, card_of, list_glances
+from explorer.page.tabs.data import RowsWork
 from explorer.page.window import WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
-from explorer.views.table.columns import RIVER_LINES, column_story, columns_listing, lines_of
+from explorer.views.table.columns import RIVER_LINES, columns_listing, lines_of
 
 __all__ = ["TAB"]
 
 
-def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
+def _columns(view: TableView, address: Address, work: WindowWork) -> Tab:
     snapshot = view.facts.snapshot(view.version)
     values = {
         "mode": snapshot.column_mapping_mode,
@@ -22,9 +24,11 @@ def _columns(view: TableView, address: Address, _work: WindowWork) -> Tab:
         "lines": len(lines_of(view.facts)),
         "shown_lines": RIVER_LINES,
         "hazards": _hazards(view),
-        "story": column_story(view.facts, address.column) if address.column else None,
+        "column_card": card_of(view, address, work, work.of(RowsWork).paged, address.column or address.card),
     }
-    return Tab(values | listed(columns_listing(view.facts, view.version), address), view.river(), (view.column,))
+    shown = listed(columns_listing(view.facts, view.version), address)
+    names = [row["name"] for row in shown["page"].rows]
+    return Tab(values | shown | {"glances": list_glances(view, work, names)}, view.river(), (view.column,))
 
 
 def _hazards(view: TableView) -> list[NameHazard]:
@@ -44,4 +48,13 @@ def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(columns_listing(view.facts, view.version), address)
 
 
-TAB = TabSpec("columns", "Columns", "columns", _columns, exports={"columns": _export}, shows=("columns",))
+TAB = TabSpec(
+    "columns",
+    "Columns",
+    "columns",
+    _columns,
+    exports={"columns": _export},
+    messages=card_messages,
+    work=CardWork,
+    shows=("columns",),
+)

@@ -11,6 +11,7 @@ from explorer.core.errors import RequestError
 from explorer.first_rows.row_page import live_rows
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
+from explorer.page.tabs.column_card import card_of, heading_of
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
@@ -58,6 +59,11 @@ class RowsWork:
     def stop_reading(self) -> None:
         """Stop a running read."""
         self._rows.cancel()
+
+    @property
+    def paged(self) -> PagedRows:
+        """The page that is read, or was read last."""
+        return self._rows
 
     @property
     def asked(self) -> RowsRequest:
@@ -120,7 +126,11 @@ def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
 
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
-    values = work.of(RowsWork).values(view, address)
+    reader = work.of(RowsWork)
+    values, rows = reader.values(view, address), reader.paged
+    listing = values["listing"]
+    values["headings"] = None if listing is None else heading_of(view, address, work, rows, listing)
+    values["column_card"] = card_of(view, address, work, rows, address.card)
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 

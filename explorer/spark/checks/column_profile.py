@@ -20,8 +20,10 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
-from explorer.core.transaction.new_files.row_constraints import quoted_column
+from explorer.core.protocol.sql.constants import quoted_column
+from explorer.first_rows.column_values import ColumnValues
 from explorer.job import Job
+from explorer.spark.checks.value_counts import counted_values
 from explorer.spark.engine.job import submit
 from explorer.spark.scan.plan import plan
 from explorer.spark.scan.row_marks import place_marks
@@ -52,6 +54,7 @@ class ColumnProfile:
         distinct: Estimated number of different values (within about 5 %), null not counted; None for types that
             cannot be compared.
         min, max: Least and greatest value; None if there is none, or the type has no order. NaN is the greatest.
+        values: The commonest values, or counts by range; None unless they were asked for.
     """
 
     column: str
@@ -61,6 +64,7 @@ class ColumnProfile:
     distinct: int | None
     min: Any
     max: Any
+    values: ColumnValues | None = None
 
     @property
     def null_share(self) -> float:
@@ -130,19 +134,24 @@ class _Target:
         return isinstance(self.type, PrimitiveType) and self.type.name not in ("void", "variant")
 
 
-def profile(log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = None) -> Job[Profile]:
+def profile(
+    log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None = None, *, values: bool = False
+) -> Job[Profile]:
     """Profile all live rows of a version.
 
     Args:
         columns: Dotted logical names; None takes all: fields of structs one by one, arrays and maps as a whole.
+        values: Also count the values of each column, by range where it has many of a kind that has ranges.
 
     Returns:
         A job; its errors are RequestError for a column that does not exist, those of a scan, and Cancelled.
     """
-    return submit(f"Profile of {log.name}", lambda job: _profile(job, log, snapshot, columns))
+    return submit(f"Profile of {log.name}", lambda job: _profile(job, log, snapshot, columns, values=values))
 
 
-def _profile(job: Job[Profile], log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None) -> Profile:
+def _profile(
+    job: Job[Profile], log: DeltaLog, snapshot: Snapshot, columns: Sequence[str] | None, *, values: bool
+) -> Profile:
     targets = _targets(snapshot, columns)
     job.report("Counting values and comparing bounds")
     counts = _counts(log, snapshot, targets)
@@ -150,6 +159,8 @@ def _profile(job: Job[Profile], log: DeltaLog, snapshot: Snapshot, columns: Sequ
     distinct = _distinct(log, snapshot, targets)
     rows = sum(counts.column("rows").to_pylist())
     profiles = tuple(_column(target, counts, rows, distinct) for target in targets)
+    if values:
+        profiles = tuple(_with_values(job, log, snapshot, *each) for each in zip(targets, profiles, strict=True))
     return Profile(snapshot.version, rows, profiles, tuple(_findings(snapshot, targets, counts)))
 
 
@@ -214,6 +225,16 @@ def _column(target: _Target, counts: pa.Table, rows: int, distinct: dict[int, in
     # The estimate may be above what is possible.
     estimate = None if number is None else min(number, rows - nulls)
     return ColumnProfile(target.name, type_name(target.type), rows, nulls, estimate, least, greatest)
+
+
+def _with_values(
+    job: Job[Profile], log: DeltaLog, snapshot: Snapshot, target: _Target, column: ColumnProfile
+) -> ColumnProfile:
+    counted = ColumnValues(column.rows, column.nulls, column.distinct, exact=False)
+    if not target.comparable or not isinstance(target.type, PrimitiveType):
+        return replace(column, values=counted)
+    job.report(f"Counting the values of {target.name}")
+    return replace(column, values=counted_values(log, snapshot, target.path, target.type, counted))
 
 
 def _values(counts: pa.Table, name: str) -> list[Any]:

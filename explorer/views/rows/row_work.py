@@ -42,6 +42,7 @@ __all__ = [
     "change_range",
     "comparison_estimate",
     "key_choices",
+    "learning",
     "names_in",
     "nothing_recorded",
     "readable_pieces",
@@ -95,7 +96,7 @@ class PagedRows:
         def make() -> ReadyResult[RowPage | SparkOnly]:
             return ReadyResult(_first_rows(view, request, None))
 
-        self._work.begin(request, _learning(view.facts.log, make), quietly=True)
+        self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
@@ -180,7 +181,7 @@ class PagedRows:
             log, snapshot = view.facts.log, view.facts.snapshot(request.version)
             return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=here.reason)
 
-        self._work.begin(request, _learning(view.facts.log, make))
+        self._work.begin(request, learning(view.facts.log, make))
 
 
 class RangeChanges:
@@ -205,7 +206,7 @@ class RangeChanges:
                 view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, schema_version=shown, keys=pairing
             )
 
-        self._work.begin(_changes_key(view, keys, inferred=inferred), _learning(view.facts.log, make))
+        self._work.begin(_changes_key(view, keys, inferred=inferred), learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -247,7 +248,7 @@ class ComparedRows:
 
             return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND)
 
-        self._work.begin(_ends_key(view, keys), _learning(view.facts.log, make))
+        self._work.begin(_ends_key(view, keys), learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running comparison."""
@@ -361,7 +362,7 @@ def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition |
     return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
 
-def _learning(
+def learning(
     log: DeltaLog, make: Callable[[], Job[_Result] | ReadyResult[_Result]]
 ) -> Callable[[], Job[_Result] | ReadyResult[_Result]]:
     """Make a job from whose failure the log learns which file is missing."""

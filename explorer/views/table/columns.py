@@ -64,11 +64,18 @@ def columns_listing(facts: TableFacts, version: int) -> Listing:
     return facts.keep(("columns", version), lambda: _listing(facts, version))
 
 
-def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
-    """Return the history of the column that has a name now (or had it last), or None if there is none."""
+def column_story(facts: TableFacts, name: str, column: ColumnLine | None = None) -> ColumnStory | None:
+    """Return the history of a column, or None if there is none.
+
+    Args:
+        facts: The table's facts.
+        name: A dotted name.
+        column: The column; None for the one that has the name now, or had it last.
+    """
     columns = facts.lineage().columns
-    column = next((c for c in reversed(columns) if format_column(c.path) == name and c.dropped_at is None), None)
-    column = column or next((c for c in reversed(columns) if format_column(c.path) == name), None)
+    named = (each for each in reversed(columns) if format_column(each.path) == name and each.dropped_at is None)
+    column = column or next(named, None)
+    column = column or next((each for each in reversed(columns) if format_column(each.path) == name), None)
     if column is None or not column.spans:
         return None
     label = f"field {column.field_id}" if column.field_id is not None else "by name"
@@ -87,8 +94,9 @@ def column_story(facts: TableFacts, name: str) -> ColumnStory | None:
     ]
     texts = tuple((key, fmt.plain(text, 300)) for key, text in entries)
     is_live = column.dropped_at is None
-    since = column_since(facts, name) if is_live else ()
-    return ColumnStory(name, label, texts, _consequence(facts, column), is_live, since)
+    now = format_column(column.path)
+    since = column_since(facts, now) if is_live else ()
+    return ColumnStory(now, label, texts, _consequence(facts, column), is_live, since)
 
 
 def author(facts: TableFacts, version: int) -> str:

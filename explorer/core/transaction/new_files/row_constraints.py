@@ -29,7 +29,8 @@ from explorer.core.protocol.schema.field_metadata import (
     GENERATION_EXPRESSION,
     INVARIANTS,
 )
-from explorer.core.protocol.schema.nested_types import Path, walk_structs
+from explorer.core.protocol.schema.nested_types import walk_structs
+from explorer.core.protocol.sql.constants import quoted_column
 from explorer.core.protocol.sql.rule_readings import Subject, doubt, in_backticks
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.values import constraints
@@ -44,7 +45,6 @@ __all__ = [
     "default_expressions",
     "default_guards",
     "generated_expression",
-    "quoted_column",
     "row_rules",
     "stored_expressions",
 ]
@@ -154,11 +154,6 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     if "generatedColumns" in features:
         rules += _generated(snapshot.schema)
     return tuple(rules)
-
-
-def quoted_column(path: Path) -> str:
-    """Return a column as SQL, every part in backticks."""
-    return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 
 def stored_expressions(snapshot: Snapshot) -> tuple[StoredExpression, ...]:

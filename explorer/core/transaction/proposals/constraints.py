@@ -26,6 +26,7 @@ from explorer.core.protocol.schema.edit import (
     struct_field,
     with_schema,
 )
+from explorer.core.protocol.sql.constants import quoted_column
 from explorer.core.protocol.sql.stored_expressions import (
     check_stored_expression,
     expression_columns,
@@ -34,7 +35,7 @@ from explorer.core.protocol.sql.stored_expressions import (
 )
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX, constraint_name
 from explorer.core.transaction.intents.records import AddConstraint, DropConstraint, DropNotNull, SetNotNull
-from explorer.core.transaction.new_files.row_constraints import StoredExpression, check_expression, quoted_column
+from explorer.core.transaction.new_files.row_constraints import StoredExpression, check_expression
 from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.entry import change_parameters, proposes_alone
 from explorer.core.versions.snapshot import Snapshot

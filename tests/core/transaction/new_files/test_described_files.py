@@ -15,10 +15,11 @@ import explorer
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add, AddCDCFile, DeletionVectorDescriptor, DomainMetadata, Protocol, Remove
 from explorer.core.protocol.schema.data_types import parse_schema
+from explorer.core.protocol.sql.constants import quoted_column
 from explorer.core.transaction.new_files.file_actions import adds, num_records, removes
 from explorer.core.transaction.new_files.file_facts import NewFileFacts, Numbering
 from explorer.core.transaction.new_files.layout import FileLayout, compression_codec, count_rows, stored_fields
-from explorer.core.transaction.new_files.row_constraints import RowRule, quoted_column, row_rules
+from explorer.core.transaction.new_files.row_constraints import RowRule, row_rules
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import add, vector
 from tests.support.logs.small_proposals import protocol, snapshot
