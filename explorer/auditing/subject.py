@@ -26,6 +26,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import (
     Int64s,
     exact_sum,
+    joined,
     numbers,
     numpy_array,
     strings,
@@ -206,7 +207,7 @@ class Subject:
 
     def partitions(self, rows: Int64s) -> Int64s:
         """Return a number for the partition of each of some rows of the lifetimes, equal for equal values."""
-        values = self.history.lifetimes.take(rows, ["partition_values"]).column(0).combine_chunks()
+        values = joined(self.history.lifetimes.take(rows, ["partition_values"]).column(0))
         offsets = numpy_array(values.offsets)
         lengths = np.diff(offsets)
         width = int(lengths.max(initial=0))
