@@ -245,10 +245,12 @@ class Subject:
         ((_, ranges),) = self.column_ranges_of([column])
         return ranges
 
-    def column_ranges_of(self, columns: Sequence[str]) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
+    def column_ranges_of(
+        self, columns: Sequence[str], *, known: bool = False
+    ) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
         """Yield `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems
-        return self.snapshot.column_ranges_of(columns)
+        return self.snapshot.column_ranges_of(columns, known=known)
 
     @cached_property
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:
