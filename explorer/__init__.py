@@ -6,27 +6,26 @@ Start with ``open_table("warehouse/orders")``, then ``snapshot()``, ``history()`
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from explorer.core.errors import (
-    CommitError,
-    EngineUnavailable,
-    ExplorerError,
-    RequestError,
-    StorageError,
-    TableError,
-    UnsupportedFeature,
-)
-from explorer.core.versions.diff import SnapshotDiff
-from explorer.core.versions.history import History
-from explorer.core.versions.snapshot import Snapshot
-from explorer.table import Table, open_table
 from explorer.version import VERSION
 
 if TYPE_CHECKING:
-    from typing import Any
-
+    from explorer.core.errors import (
+        CommitError,
+        EngineUnavailable,
+        ExplorerError,
+        RequestError,
+        StorageError,
+        TableError,
+        UnsupportedFeature,
+    )
+    from explorer.core.versions.diff import SnapshotDiff
+    from explorer.core.versions.history import History
+    from explorer.core.versions.snapshot import Snapshot
     from explorer.fleet import audit
+    from explorer.table import Table, open_table
 
 __all__ = [
     "CommitError",
@@ -46,13 +45,29 @@ __all__ = [
 __version__ = VERSION
 
 
-def __getattr__(name: str) -> object:
-    """Load what audits many tables at its first use: opening one needs none of it."""
-    if name == "audit":
-        from explorer.fleet import audit
+_ELSEWHERE: Final = {
+    "History": "explorer.core.versions.history",
+    "Snapshot": "explorer.core.versions.snapshot",
+    "SnapshotDiff": "explorer.core.versions.diff",
+    "Table": "explorer.table",
+    "audit": "explorer.fleet",
+    "open_table": "explorer.table",
+}
+"""The modules of the names that are not errors."""
 
-        return audit
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    """Load a public name at its first use: a command then imports what it needs, and in its own order."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_ELSEWHERE.get(name, "explorer.core.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -17,12 +17,10 @@ from explorer.core.protocol import limits
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.row_engine import RowEngine
+from explorer.variables import CLIENTS_VARIABLE
 from explorer.version import VERSION
 
-__all__ = ["CLIENTS_VARIABLE", "ENGINE_INFO", "my_clients", "set_limits", "system_context"]
-
-CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
-"""The environment variable that names the file of the clients in use."""
+__all__ = ["ENGINE_INFO", "my_clients", "set_limits", "system_context"]
 
 # A list of clients has a few lines.
 _MOST_BYTES: Final = 1 << 20

@@ -23,8 +23,6 @@ from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
-from explorer.core.versions.retention.horizon import Horizon
-from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
 
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
+    from explorer.core.versions.retention.horizon import Horizon
+    from explorer.core.versions.retention.readable_until import FolderScan
     from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
     from explorer.report import Signer, TableReport

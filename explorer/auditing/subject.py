@@ -26,6 +26,7 @@ from explorer.core.protocol.actions import Metadata, Protocol
 from explorer.core.protocol.arrow.arrays import (
     Int64s,
     exact_sum,
+    joined,
     numbers,
     numpy_array,
     strings,
@@ -206,7 +207,7 @@ class Subject:
 
     def partitions(self, rows: Int64s) -> Int64s:
         """Return a number for the partition of each of some rows of the lifetimes, equal for equal values."""
-        values = self.history.lifetimes.take(rows, ["partition_values"]).column(0).combine_chunks()
+        values = joined(self.history.lifetimes.take(rows, ["partition_values"]).column(0))
         offsets = numpy_array(values.offsets)
         lengths = np.diff(offsets)
         width = int(lengths.max(initial=0))
@@ -244,10 +245,12 @@ class Subject:
         ((_, ranges),) = self.column_ranges_of([column])
         return ranges
 
-    def column_ranges_of(self, columns: Sequence[str]) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
+    def column_ranges_of(
+        self, columns: Sequence[str], *, known: bool = False
+    ) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
         """Yield `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems
-        return self.snapshot.column_ranges_of(columns)
+        return self.snapshot.column_ranges_of(columns, known=known)
 
     @cached_property
     def statistics_problems(self) -> tuple[StatisticsProblem, ...]:

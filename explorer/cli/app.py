@@ -7,41 +7,25 @@ pipe.
 from __future__ import annotations
 
 import functools
+import gc
+import importlib
 import inspect
 import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from explorer.cli.commands import (
-    audit,
-    blame,
-    cache,
-    changes,
-    commits,
-    compatibility,
-    erasure,
-    evidence,
-    files,
-    integrity,
-    plans,
-    retention,
-    rows,
-    serving,
-    state,
-    tripwires,
-)
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
 from explorer.cli.output import complain
 from explorer.core.errors import StorageError
 from explorer.credentials import without_credentials
 from explorer.debug import DEBUG_VARIABLE, debugging
-from explorer.storage.index_folder import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -50,42 +34,83 @@ __all__ = ["app", "command_group", "main", "run"]
 
 _BROKEN_PIPE: Final = 141
 _STDOUT: Final = 1
+_COMMANDS: Final = {
+    "snapshot": "state",
+    "columns": "state",
+    "files": "files",
+    "deletion-vectors": "files",
+    "statistics": "files",
+    "history": "commits",
+    "diff": "commits",
+    "retention": "retention",
+    "compatibility": "compatibility",
+    "verify": "integrity",
+    "audit": "audit",
+    "blame": "blame",
+    "pin": "evidence",
+    "verify-report": "evidence",
+    "erasure": "erasure",
+    "tripwires": "tripwires",
+    "rows": "rows",
+    "head": "rows",
+    "changes": "changes",
+    "plan": "plans",
+    "commit": "plans",
+    "cache": "cache",
+    "serve": "serving",
+    "demo": "serving",
+    "passwd": "serving",
+}
+"""The module of each command; its function has the name of the command, with underscores."""
+
+
+class _Commands(Mapping[str, TyperCommand]):
+    """The commands by name. Each is imported and made at its first use: most modules serve one command alone."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, TyperCommand] = {}
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        if name not in self._made:
+            self._made[name] = _command(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class _Group(TyperGroup):
+    """The group of all commands, which makes only those that it runs or lists."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()  # type: ignore[assignment]  # commands are looked up, none is added
+        _make_plain(self)
+
+
+def _command(name: str) -> TyperCommand:
+    module = importlib.import_module(f"explorer.cli.commands.{_COMMANDS[name]}")
+    gc.freeze()
+    gc.enable()
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(getattr(module, name.replace("-", "_")))
+    command = typer.main.get_command(alone)
+    assert isinstance(command, TyperCommand), "an application of one command is that command"
+    _make_plain(command)
+    return command
+
 
 app = typer.Typer(
     name="delta-explorer",
+    cls=_Group,
     help="Explain a Delta table: what it contains now, how it got there, and what each commit did.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for name, command in (
-    ("snapshot", state.snapshot),
-    ("columns", state.columns),
-    ("files", files.files),
-    ("deletion-vectors", files.deletion_vectors),
-    ("statistics", files.statistics),
-    ("history", commits.history),
-    ("diff", commits.diff),
-    ("retention", retention.retention),
-    ("compatibility", compatibility.compatibility),
-    ("verify", integrity.verify_log),
-    ("audit", audit.audit),
-    ("blame", blame.blame),
-    ("pin", evidence.pin),
-    ("verify-report", evidence.verify_report),
-    ("erasure", erasure.erasure),
-    ("tripwires", tripwires.tripwires),
-    ("rows", rows.rows),
-    ("head", rows.head),
-    ("changes", changes.changes),
-    ("plan", plans.plan),
-    ("commit", plans.commit),
-    ("cache", cache.cache),
-    ("serve", serving.serve),
-    ("demo", serving.demo),
-    ("passwd", serving.passwd),
-):
-    app.command(name)(command)
 
 
 @app.callback()
@@ -111,11 +136,9 @@ def _options(
 
 @functools.cache
 def command_group() -> TyperGroup:
-    """Return all commands; they are made once in a process, as Typer takes longer for them than most of them run."""
+    """Return all commands; each is made once in a process, as Typer takes longer for one than many take to run."""
     group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup), "an application of several commands is a group"
-    for command in (group, *group.commands.values()):
-        _make_plain(command)
+    assert isinstance(group, TyperGroup), "an application with options of its own is a group"
     return group
 
 
@@ -133,7 +156,12 @@ def main() -> None:
     if sys.stderr is None:
         # It is closed: the reader that closed it wants to see no message.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
-    sys.exit(run(sys.argv[1:]))
+    # OpenBLAS starts threads when NumPy is loaded, which takes longer than many commands; no command uses them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()  # until the command is loaded, as modules stay
+    code = run(sys.argv[1:])
+    gc.freeze()  # Python would look for garbage three times before it ends
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

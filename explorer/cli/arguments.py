@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, get_type_hints
 import typer
 
 from explorer.storage.schemes import spellings
-from explorer.system import CLIENTS_VARIABLE, my_clients
+from explorer.variables import CLIENTS_VARIABLE
 
 __all__ = [
     "SCREEN", "ClientsOption", "ExactCsvFlag", "JsonFlag", "LimitOption", "LogSparkOption", "OutputOption",
@@ -137,5 +137,7 @@ def use_clients(file: Path | None) -> None:
         RequestError: It cannot be read, or names what is not known.
     """
     if file is not None:
+        from explorer.system import my_clients
+
         my_clients(file)
         os.environ[CLIENTS_VARIABLE] = str(file.absolute())

@@ -27,6 +27,7 @@ from explorer.credentials import without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
+    from rich.status import Status
     from rich.table import Column, Table
     from rich.text import Text
 
@@ -48,6 +49,7 @@ _STEERING: Final = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-
 """Characters that steer a terminal or change the direction of its text."""
 _MARKS: Final = (b"@", b"?", b"#")
 _SHOW_AFTER: Final = 1.0
+_LOOK_EVERY: Final = 1.0
 _PIPE_WIDTH: Final = 400
 _SHORTEST_PIECE: Final = 12
 _BETWEEN: Final = 3
@@ -243,13 +245,14 @@ def warn_without_schema(snapshot: Snapshot) -> None:
 
 @contextlib.contextmanager
 def patience(text: str) -> Iterator[None]:
-    """Show on a terminal's stderr that work goes on, once it takes more than a second."""
+    """Show on a terminal's stderr that work goes on, once it takes more than a second, or which store is silent."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with later(Console(stderr=True, markup=False, emoji=False).status(text)):
+    status = Console(stderr=True, markup=False, emoji=False).status(text)
+    with later(status), _silence_shown(status, lambda: text):
         yield
 
 
@@ -269,8 +272,33 @@ def counting(text: str) -> Iterator[Callable[[], None]]:
         done += 1
         status.update(f"{text}: {done:,} done")
 
-    with later(status):
+    with later(status), _silence_shown(status, lambda: f"{text}: {done:,} done" if done else text):
         yield count
+
+
+@contextlib.contextmanager
+def _silence_shown(status: Status, text: Callable[[], str]) -> Iterator[None]:
+    """Show in place of the text that a store does not answer, and for how long."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        shown = ""
+        while not ended.wait(_LOOK_EVERY):
+            # Late: it loads all of storage, and what is quick must not wait for that.
+            from explorer.storage.silence import waiting_line
+
+            line = waiting_line()
+            if line or shown:
+                status.update(f"{line} Press Ctrl-C to cancel." if line else text())
+            shown = line
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from explorer.page.tables import RightOfWay, TableReading, Tables
 from explorer.page.tabs import begin_work, export_named, handlers, tab_named
 from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.page.window import Handler, Message, NewWindow, WindowWork
+from explorer.storage.silence import waiting_line
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
@@ -83,6 +84,7 @@ class TableSession(Session):
             "download": self._download,
             "visible": self._set_visible,
             "stop-reading": self._stop_reading,
+            "stop-waiting": self._stop_waiting,
             "wake-spark": self._wake_spark,
             **handlers(self),
         }
@@ -231,6 +233,7 @@ class TableSession(Session):
         if self.awaited is None or time.monotonic() - self.awaited[1] < PATIENCE:
             return
         query = self.awaited[0]
+        self._show_silence(address_of(query))
         reading = self._reading_of(address_of(query))
         if reading is None or reading.stopped:
             return
@@ -241,6 +244,22 @@ class TableSession(Session):
         elif self.shown.is_early and (facts := reading.newest()) is not None:
             self.drawing.send_again("lead")
             self.drawing.patch({PROGRESS: reading_line(facts, reading)}, 0)
+
+    def _show_silence(self, address: Address) -> None:
+        """Say that the store of the table does not answer, where nothing of the table is known yet."""
+        if self.shown.view is not None:
+            return
+        folder = address.table.rpartition("/")[2]
+        line = waiting_line(lambda root: root.rstrip("/").rpartition("/")[2] == folder)
+        if line:
+            self.drawing.patch({"lead": render("silent", line=line)}, 0)
+
+    def _stop_waiting(self, message: Message) -> None:
+        """Leave the page that is awaited; what was asked of the store is given up later."""
+        self.newest, self.awaited = max(self.newest, message.number), None
+        error = Cancelled("The wait for the store was ended. Try again when it answers.", operation="open the table")
+        page = problem_page(address_of(self.query), error, may_commit=self._tables.allow_commits)
+        self.drawing.draw(page, message.number)
 
     def _reading_of(self, address: Address) -> TableReading | None:
         try:

@@ -31,11 +31,9 @@ from explorer.core.log.log_path import LogPath
 from explorer.storage.atomic_write import atomic_write
 from explorer.storage.own_folder import make_own_folder
 from explorer.storage.schemes import known_scheme
+from explorer.variables import CACHE_VARIABLE
 
-__all__ = ["CACHE_VARIABLE", "IndexFile", "IndexFolder", "user_indexes"]
-
-CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
-"""``off``, or the folder to keep indexes in, in place of the one in the user's cache folder."""
+__all__ = ["IndexFile", "IndexFolder", "user_indexes"]
 
 _FORMAT: Final = 3
 _SUFFIX: Final = f".v{_FORMAT}.index"

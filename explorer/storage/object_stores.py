@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
@@ -17,6 +18,7 @@ from explorer.credentials import concealed, secrets_of
 from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
+from explorer.storage.silence import GIVEN_UP
 
 __all__ = ["open_bucket"]
 
@@ -57,7 +59,13 @@ def open_bucket(
     client: Any = {names[key]: value for key, value in options.items() if names[key] in _CLIENT_KEYS}
     config: Any = {key: value for key, value in options.items() if names[key] not in _CLIENT_KEYS}
     try:
-        open_it = partial(from_url, url, config=config, client_options=client or None)
+        open_it = partial(
+            from_url,
+            url,
+            config=config,
+            client_options=client or None,
+            retry_config={"retry_timeout": timedelta(seconds=GIVEN_UP)},
+        )
         store = open_it()
     except (BaseError, ValueError, TypeError) as error:
         reason = concealed(str(error).split("\n", 1)[0], secrets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
@@ -34,6 +34,7 @@ from explorer.storage.exclusive_creation import (
 from explorer.storage.local_tree import file_table
 from explorer.storage.ranged_file import ranged_file
 from explorer.storage.roots import Opener
+from explorer.storage.silence import GIVEN_UP, answered, apart, gave_up, under_way
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -48,6 +49,7 @@ _READ_BACK: Final = 1 << 20
 # Bytes at the end of an object that are fetched when it is opened: most footers are shorter.
 _END: Final = 1 << 16
 _AskedT = TypeVar("_AskedT")
+_AnswerT = TypeVar("_AnswerT")
 
 
 class ObjectLogStore:
@@ -101,7 +103,7 @@ class ObjectLogStore:
         objects: list[ObjectMeta] = []
         folders: set[str] = set()
         try:
-            for batch in obstore.list(self._store, prefix, offset=offset):
+            for batch in self._pages(obstore.list(self._store, prefix, offset=offset)):
                 for item in batch:
                     name, slash, _ = item["path"][len(prefix) + 1 :].partition("/")
                     if slash:
@@ -123,7 +125,7 @@ class ObjectLogStore:
 
         skipped = len(self._prefix)
         try:
-            for batch in obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000):
+            for batch in self._pages(obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000)):
                 yield from [item["path"][skipped:] for item in batch]
         except FileNotFoundError:
             return
@@ -137,7 +139,7 @@ class ObjectLogStore:
         skipped = len(self._prefix)
         files: list[Any] = []
         try:
-            for batch in obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000):
+            for batch in self._pages(obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000)):
                 files += [(item["path"][skipped:], item["size"], item["last_modified"]) for item in batch]
         except FileNotFoundError:
             files = []
@@ -151,9 +153,9 @@ class ObjectLogStore:
         import obstore
 
         try:
-            result = obstore.get(self._store, self._prefix + path)
+            result = self._asked(lambda: obstore.get(self._store, self._prefix + path))
             check_file(path, result.meta["size"])
-            return bytes(result.bytes())
+            return bytes(self._asked(result.bytes))
         except (FileNotFoundError, LimitExceeded):
             raise
         except Exception as error:
@@ -167,10 +169,12 @@ class ObjectLogStore:
         """Return a part of an object, in one request; the object is known to hold it."""
         import obstore
 
+        if end <= start:
+            return b""
         try:
-            return (
-                bytes(obstore.get_range(self._store, self._prefix + path, start=start, end=end)) if end > start else b""
-            )
+            key = self._prefix + path
+            part = self._asked(lambda: obstore.get_range(self._store, key, start=start, end=end))
+            return bytes(part)
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -180,10 +184,12 @@ class ObjectLogStore:
         """Return parts of an object, many requests in flight at once."""
         import obstore
 
+        if not spans:
+            return []
         starts, ends = [start for start, _ in spans], [end for _, end in spans]
         try:
-            parts = obstore.get_ranges(self._store, self._prefix + path, starts=starts, ends=ends) if spans else []
-            return list(map(bytes, parts))
+            key = self._prefix + path
+            return list(map(bytes, self._asked(lambda: obstore.get_ranges(self._store, key, starts=starts, ends=ends))))
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -242,20 +248,19 @@ class ObjectLogStore:
     ) -> list[bytes]:
         """Read several objects, many requests in flight at once."""
         import asyncio
-        from concurrent.futures import ThreadPoolExecutor
 
         async def read_all() -> list[bytes]:
             places = asyncio.Semaphore(_IN_FLIGHT)
 
             async def in_turn(each: _AskedT) -> bytes:
                 async with places:
-                    return await read(each)
+                    with under_way(self._root):
+                        return await read(each)
 
             return await asyncio.gather(*map(in_turn, requests))
 
         # A thread of its own: the caller may itself run in an event loop, as notebooks and servers do.
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(lambda: asyncio.run(read_all())).result()
+        return apart(lambda: asyncio.run(read_all()))
 
     async def _read_whole(self, path: str) -> bytes:
         import obstore
@@ -324,7 +329,8 @@ class ObjectLogStore:
 
         for attempt in range(_TRIES):
             try:
-                return obstore.put(self._store, self._prefix + path, data, mode="create")["e_tag"]
+                with under_way(self._root):
+                    return obstore.put(self._store, self._prefix + path, data, mode="create")["e_tag"]
             except exceptions.AlreadyExistsError as error:
                 if is_passing_conflict(error) and not self._is_taken(path):
                     if attempt < _TRIES - 1:
@@ -374,7 +380,8 @@ class ObjectLogStore:
         import obstore
 
         try:
-            obstore.put(self._store, self._prefix + path, data)
+            with under_way(self._root):
+                obstore.put(self._store, self._prefix + path, data)
         except Exception as error:
             raise self._failed("write", path, error) from error
 
@@ -383,7 +390,7 @@ class ObjectLogStore:
         import obstore
 
         try:
-            item = obstore.head(self._store, self._prefix + path)
+            item = self._asked(lambda: obstore.head(self._store, self._prefix + path))
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -396,7 +403,8 @@ class ObjectLogStore:
 
         self.head(path)
         try:
-            obstore.delete(self._store, self._prefix + path)
+            with under_way(self._root):
+                obstore.delete(self._store, self._prefix + path)
         except Exception as error:
             raise self._failed("delete", path, error) from error
 
@@ -405,7 +413,8 @@ class ObjectLogStore:
         import obstore
 
         try:
-            obstore.delete(self._store, [self._prefix + path for path in paths])
+            with under_way(self._root):
+                obstore.delete(self._store, [self._prefix + path for path in paths])
         except FileNotFoundError:
             for path in paths:
                 with suppress(FileNotFoundError):
@@ -420,12 +429,24 @@ class ObjectLogStore:
     def local_path(self, path: str) -> None:
         """Return None: an object has no path on this machine."""
 
+    def _asked(self, request: Callable[[], _AnswerT]) -> _AnswerT:
+        """Return the answer to a request that changes nothing."""
+        return request() if self._creation is None else answered(self._root, request)
+
+    def _pages(self, listing: Iterable[_AnswerT]) -> Iterator[_AnswerT]:
+        """Yield the pages of a listing, a request each."""
+        pages = iter(listing)
+        while (page := self._asked(lambda: next(pages, None))) is not None:
+            yield page
+
     def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
         message = str(error)
         if (harmless := concealed(message, self.secrets)) != message:
             # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
             error.args = (harmless,)
         reason = harmless.split("\n", 1)[0]
+        if gave_up(reason):
+            reason = f"the store did not answer within {GIVEN_UP} seconds ({reason.rpartition(': ')[2]})"
         return StorageError(
             f"Cannot {action} {self._root}/{path}: {reason}. Check the address, the network and the credentials.",
             path=path,

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from explorer.storage.index_folder import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE
 from tests.benchmarks.sets import FOLDER
 
 TEN = 10

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.storage.index_folder import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE
 from tests.benchmarks.sets import REPOSITORY
 
 ROUNDS = 5

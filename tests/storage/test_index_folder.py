@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.storage.index_folder import CACHE_VARIABLE, IndexFolder, user_indexes
+from explorer.storage.index_folder import IndexFolder, user_indexes
+from explorer.variables import CACHE_VARIABLE
 from tests.support.logs import small_logs
 
 TABLE = pa.table({"text": ["x" * 100] * 100})

@@ -21,8 +21,7 @@ from explorer.core.errors import StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
-from explorer.core.maintenance.unused_files import one_column
-from explorer.core.protocol.arrow.arrays import int64s, mask, string_maps, strings
+from explorer.core.protocol.arrow.arrays import int64s, mask, only_array, string_maps, strings
 from explorer.core.protocol.file_paths import canonical_key, decode_path, is_absolute_location
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS
@@ -94,7 +93,7 @@ class _Stored:
         self._terms: Terms = retention_terms(self._history)
         listing = log.store.list_files()
         names = ("path", "size", "modified")
-        paths, sizes, times = (one_column(listing, name).to_pylist() for name in names)
+        paths, sizes, times = (only_array(listing, name).to_pylist() for name in names)
         self._listed: dict[str, tuple[int, int]] = dict(zip(paths, zip(sizes, times, strict=True), strict=True))
         self._others = tuple(sorted({path.partition(f"/{_LOG}")[0] for path in paths if f"/{_LOG}" in path}))
         self._unanswered: list[tuple[str, str]] = []

@@ -21,7 +21,7 @@ from explorer.auditing.erasure.log_hits import Hit, LogSearch, hits_and_reasons,
 from explorer.auditing.erasure.value_conditions import ValueCondition
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import LOG_FOLDER, parse_log_name
-from explorer.core.maintenance.unused_files import one_column
+from explorer.core.protocol.arrow.arrays import only_array
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.expiry import file_times, retention_terms
@@ -118,7 +118,7 @@ def log_traces(
 
 
 def _files(log: DeltaLog) -> list[str]:
-    keys = one_column(log.store.list_files(), "path").to_pylist()
+    keys = only_array(log.store.list_files(), "path").to_pylist()
     prefix = f"{LOG_FOLDER}/"
     own = (key for key in keys if key.startswith(prefix))
     # Hadoop's checksums of its own files hold no values.

@@ -14,7 +14,7 @@ from explorer.auditing.rule import NotAnswered, Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import duration, named
 from explorer.core.maintenance.unused_files import ReferencedFiles, unused_files
-from explorer.core.protocol.arrow.arrays import mask, numbers
+from explorer.core.protocol.arrow.arrays import joined, mask, numbers
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
 from explorer.core.transaction.intents.records import Vacuum
 
@@ -32,9 +32,9 @@ def _resized(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return _UNLISTED
     life, live = subject.history.lifetimes, subject.live
     sizes, known = life.sizes
-    paths = life.take(live, ["path"]).column(0).combine_chunks()
+    paths = joined(life.take(live, ["path"]).column(0))
     places = pc.index_in(paths, value_set=stored.column("path"))
-    actual, there_known = numbers(stored.column("size").take(places).combine_chunks())
+    actual, there_known = numbers(joined(stored.column("size").take(places)))
     differ = there_known & known[live] & (actual != sizes[live])
     count = int(differ.sum())
     if not count:
@@ -76,7 +76,7 @@ def _orphans(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     count = files.num_rows
     if not count:
         return ()
-    size = int(numbers(files.column("size").combine_chunks())[0].sum())
+    size = int(numbers(joined(files.column("size")))[0].sum())
     return (
         Finding(
             rule="orphan-files",

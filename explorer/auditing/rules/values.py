@@ -43,7 +43,7 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         for column in snapshot.statistics_columns
         if len(column.path) == 1 and _may_be_null(snapshot.schema, column) and not checked.of(column.path)
     ]
-    free = [column.name for column, ranges in subject.column_ranges_of(unchecked) if _nulls(ranges) == 0]
+    free = [column.name for column, ranges in subject.column_ranges_of(unchecked, known=True) if _nulls(ranges) == 0]
     if not free:
         return ()
     one = len(free) == 1
@@ -74,7 +74,7 @@ def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return ()
     if subject.too_many_statistics is not None:
         return NotAnswered(subject.too_many_statistics)
-    ranges_of = subject.column_ranges_of(required)
+    ranges_of = subject.column_ranges_of(required, known=True)
     counts = {column.name: _certain_nulls(subject, ranges) for column, ranges in ranges_of}
     broken = {name: nulls for name, nulls in counts.items() if nulls[0]}
     if not broken:

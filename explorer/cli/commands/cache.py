@@ -12,7 +12,8 @@ from explorer.cli.output import emit, listing, note
 from explorer.core.errors import StorageError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import from_milliseconds
-from explorer.storage.index_folder import CACHE_VARIABLE, IndexFile, user_indexes
+from explorer.storage.index_folder import IndexFile, user_indexes
+from explorer.variables import CACHE_VARIABLE
 from explorer.version import VERSION
 
 __all__ = ["CacheLine", "cache"]

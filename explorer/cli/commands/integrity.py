@@ -7,11 +7,11 @@ from typing import Final
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
-from explorer.core.log.verify.integrity import verify
+from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 
-__all__ = ["VerifyDocument", "verify_log"]
+__all__ = ["VerifyDocument", "verify"]
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
@@ -42,7 +42,7 @@ class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
     chain_head: str | None
 
 
-def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
+def verify(table: TableArgument, json: JsonFlag = False) -> int:
     """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
     Exit code 0 if there are no problems, 3 if a problem prevents versions from being read, otherwise 1. Tables that
@@ -50,7 +50,7 @@ def verify_log(table: TableArgument, json: JsonFlag = False) -> int:
     """
     with patience("Reading the whole log"):
         store = open_store(table)
-        report = verify(store)
+        report = integrity.verify(store)
     if json:
         problems = tuple(ProblemLine.of(each) for each in report.problems)
         emit(VerifyDocument.of(report, table=store.root, problems=problems))

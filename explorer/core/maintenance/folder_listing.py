@@ -22,11 +22,10 @@ from explorer.core.maintenance.unused_files import (
     ReferencedFiles,
     exempt,
     needed_files,
-    one_column,
     other_tables,
     shadowed,
 )
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, known_int64s, mask, numbers, strings
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, known_int64s, mask, numbers, only_array, strings
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
@@ -54,13 +53,13 @@ def scan_folder(log: DeltaLog) -> FolderScan:
     history = log.history_record()
     changes = _changes(log, history)
     listing = log.store.list_files()
-    paths = one_column(listing, "path")
+    paths = only_array(listing, "path")
     others = other_tables(paths)
     iceberg = ENABLED_FORMATS.is_set(log.snapshot().metadata.configuration)
     stay = exempt(paths, others, retention_terms(history).partition_columns, iceberg=iceberg)
     carried = log.on_segment(history.latest, lambda segment: carry_actions(log.store, segment))
     files = _files(listing, stay, needed_files(carried, history.lifetimes, changes), changes)
-    written = dict(zip(paths.to_pylist(), numbers(one_column(listing, "modified"))[0].tolist(), strict=True))
+    written = dict(zip(paths.to_pylist(), numbers(only_array(listing, "modified"))[0].tolist(), strict=True))
     needed = [place for place in data_locations(history.lifetimes) if place not in written]
     scan = FolderScan(files, absent(log.store, needed), _change_times(log, changes, written), others)
     unread_changes = {commit.version for commit, _ in changes} - scan.changes.keys()
@@ -78,8 +77,8 @@ def _files(listing: pa.Table, stay: Mask, needed: ReferencedFiles, changes: _Cha
     """Return the files that do not stay anyway, and the checksums of these; see `FolderScan.files`."""
     import pyarrow.compute as pc
 
-    paths = one_column(listing, "path")
-    modified = numbers(one_column(listing, "modified"))[0].astype(np.int64)
+    paths = only_array(listing, "path")
+    modified = numbers(only_array(listing, "modified"))[0].astype(np.int64)
     until = needed.until(paths)
     states = np.where(until == FOREVER, _LIVE, np.where(until == UNNAMED, _ORPHAN, _REMOVED))
     recorded = strings([canonical_key(file.path) for commit, _ in changes for file in commit.change_files()])
@@ -95,13 +94,13 @@ def _files(listing: pa.Table, stay: Mask, needed: ReferencedFiles, changes: _Cha
     files = pa.table(
         {
             "path": paths,
-            "size": one_column(listing, "size"),
+            "size": only_array(listing, "size"),
             "modified": int64s(modified),
             "state": strings([FILE_STATES[state] for state in states.tolist()]),
             "needed_until": known_int64s(np.where(known, until, 0), known),
         }
     ).filter(mask(~stay))
-    return files.take(pc.sort_indices(one_column(files, "path"))).combine_chunks()
+    return files.take(pc.sort_indices(only_array(files, "path"))).combine_chunks()
 
 
 def _with_owner(until: Int64s, modified: Int64s) -> Int64s:

@@ -11,7 +11,7 @@ that table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -29,6 +29,7 @@ from explorer.core.protocol.arrow.arrays import (
     int64s,
     mask,
     numbers,
+    only_array,
     strings,
     validity,
 )
@@ -44,7 +45,6 @@ __all__ = [
     "UnusedFiles",
     "exempt",
     "needed_files",
-    "one_column",
     "other_tables",
     "shadowed",
     "unused_files",
@@ -227,14 +227,14 @@ def unused_files(
     """
     import pyarrow.compute as pc
 
-    others = other_tables(one_column(listing, "path"))
-    times, _ = numbers(one_column(listing, "modified"))
+    others = other_tables(only_array(listing, "path"))
+    times, _ = numbers(only_array(listing, "modified"))
     old = listing.filter(mask(times < cutoff))
-    keys = one_column(old, "path")
+    keys = only_array(old, "path")
     named = needed.until(keys) >= cutoff
     staying = named | exempt(keys, others, partition_columns, iceberg=iceberg)
     unused = old.filter(mask(~staying | (_shadows(keys, keys.filter(mask(~staying))) & ~named)))
-    return UnusedFiles(unused.take(pc.sort_indices(one_column(unused, "path"))), others)
+    return UnusedFiles(unused.take(pc.sort_indices(only_array(unused, "path"))), others)
 
 
 def exempt(
@@ -249,12 +249,6 @@ def exempt(
     if iceberg:
         staying |= flags(pc.match_substring_regex(keys, "(^|/)metadata/"))
     return staying
-
-
-def one_column(table: pa.Table, name: str) -> Any:
-    """Return a column in one piece."""
-    column = table.column(name)
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _names(places: pa.StringArray) -> pa.StringArray:

@@ -19,9 +19,9 @@ from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
-from explorer.core.maintenance.unused_files import ReferencedFiles, UnusedFiles, needed_files, one_column, unused_files
+from explorer.core.maintenance.unused_files import ReferencedFiles, UnusedFiles, needed_files, unused_files
 from explorer.core.maintenance.vacuum_effects import VacuumEffects, vacuum_effects, versions_in_words
-from explorer.core.protocol.arrow.arrays import strings
+from explorer.core.protocol.arrow.arrays import only_array, strings
 from explorer.core.protocol.counted import all_of, counted
 from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
@@ -149,12 +149,12 @@ def _read(log: DeltaLog, paths: list[LogPath]) -> list[tuple[Commit, int]]:
 
 def _effects(log: DeltaLog, history: History, listing: pa.Table, unused: UnusedFiles) -> VacuumEffects:
     commits = read_commits(log.store, _with_changes(log, history))
-    listed, deleted = (one_column(files, "path").to_pylist() for files in (listing, unused.files))
+    listed, deleted = (only_array(files, "path").to_pylist() for files in (listing, unused.files))
     return vacuum_effects(decode_path(log.location), history, commits, listed, deleted)
 
 
 def _files(unused: UnusedFiles, effects: VacuumEffects) -> tuple[MaintenanceFile, ...]:
-    columns = (one_column(unused.files, name).to_pylist() for name in ("path", "size"))
+    columns = (only_array(unused.files, name).to_pylist() for name in ("path", "size"))
     rows = zip(*columns, effects.reasons, strict=True)
     return tuple(MaintenanceFile(path, "delete", size, reason) for path, size, reason in rows)
 
@@ -194,7 +194,7 @@ def _retention(snapshot: Snapshot, cutoff: int, own: int, now: int) -> GuardResu
 
 def _live_files(log: DeltaLog, needed: ReferencedFiles, listing: pa.Table) -> GuardResult:
     """Check that the log describes this folder: files under names that differ from the log's would all seem unused."""
-    live, unlisted = needed.unlisted(one_column(listing, "path"))
+    live, unlisted = needed.unlisted(only_array(listing, "path"))
     missing = sorted(absent(log.store, unlisted))
     evidence: dict[str, object] = {"files": live, "missing": missing[:_MOST_NAMED], "numMissing": len(missing)}
     if not missing:

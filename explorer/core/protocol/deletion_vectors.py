@@ -17,7 +17,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from pyroaring import BitMap, BitMap64
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
@@ -145,6 +144,8 @@ def unframe(frame: bytes, descriptor: DeletionVectorDescriptor) -> bytes:
 
 def decode_bitmap(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     """Decode a bitmap, portable or legacy little-endian (D-11), to ascending row indexes."""
+    from pyroaring import BitMap64
+
     if len(data) < 4:
         raise _corrupt(vector, "it is shorter than its magic number")
     (magic,) = struct.unpack_from("<i", data)
@@ -166,6 +167,8 @@ def decode_bitmap(data: bytes, vector: DeletionVectorId) -> RowIndexes:
 
 def encode_bitmap(rows: RowIndexes) -> bytes:
     """Encode row indexes as magic number and portable bitmap (DV-021)."""
+    from pyroaring import BitMap64
+
     return struct.pack("<i", MAGIC) + BitMap64(rows.tolist()).serialize()
 
 
@@ -259,6 +262,8 @@ def _read_frame(store: LogStore, descriptor: DeletionVectorDescriptor) -> bytes:
 
 def _decode_legacy(data: bytes, vector: DeletionVectorId) -> RowIndexes:
     """Decode a legacy bitmap: count, then size and bytes of one 32-bit bitmap for each high word, little-endian."""
+    from pyroaring import BitMap
+
     (count,) = struct.unpack_from("<I", data)
     position, parts, masked = 4, [], 0
     for high in range(count):

@@ -28,12 +28,12 @@ from explorer.core.protocol.json_values import JsonObject, encode_json, exact_nu
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
 from explorer.core.versions.commit_times import file_times
-from explorer.core.versions.history import PROVENANCE, History, info_columns, record_table, time_columns
+from explorer.core.versions.history import History, info_columns, record_table, time_columns
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
 from explorer.core.versions.index_cache import CachedIndex, IndexCache
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
 from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
-from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
+from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance
 
 __all__ = ["read_history", "read_provenance", "read_provenance_table"]
 
@@ -153,7 +153,7 @@ def read_provenance_table(
         check: Called with the commits where their protocols are known; it may refuse them.
 
     Returns:
-        One row a commit, newest first; the columns are `explorer.core.versions.history.PROVENANCE`.
+        One row a commit, newest first; the columns are `explorer.core.versions.provenance.PROVENANCE`.
 
     Raises:
         VersionGap: Not even the latest version can be rebuilt.

@@ -13,40 +13,38 @@ from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from operator import index
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature, VersionNotFound
-from explorer.core.log.action_lines import action_lines
 from explorer.core.log.catalog_commits import CatalogCommits
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log
 from explorer.core.log.replay import read_commits
-from explorer.core.log.verify.hash_chain import CommitSeal, seal
-from explorer.core.log.verify.integrity import IntegrityReport, verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import aware_moment
-from explorer.core.versions.blame import blame
-from explorer.core.versions.change_feed.feed import ChangeSources, change_sources, check_sources, without_vacuumed
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.diff import SnapshotDiff, diff_versions
-from explorer.core.versions.history import History
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import data_file_of, located
 from explorer.core.versions.open_log.current import CurrentLog, LogSource
 from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.reader import LogReader
 from explorer.core.versions.provenance import Provenance
-from explorer.core.versions.retention.horizon import Horizon, horizon
 from explorer.core.versions.retention.missing_files import KnownMissing, absent, data_locations
-from explorer.core.versions.retention.readable_until import FolderScan
-from explorer.core.versions.retention.version_retention import version_retention
-from explorer.core.versions.retention.version_states import VersionRisks
-from explorer.core.versions.settings_history import setting_changes, settings_table
 from explorer.core.versions.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from explorer.core.log.verify.hash_chain import CommitSeal
+    from explorer.core.log.verify.integrity import IntegrityReport
+    from explorer.core.versions.change_feed.feed import ChangeSources
+    from explorer.core.versions.diff import SnapshotDiff
+    from explorer.core.versions.history import History
+    from explorer.core.versions.retention.horizon import Horizon
+    from explorer.core.versions.retention.readable_until import FolderScan
+    from explorer.core.versions.retention.version_states import VersionRisks
 
 __all__ = ["DeltaLog"]
 
@@ -210,6 +208,8 @@ class DeltaLog:
         Raises:
             VersionNotFound: One of them cannot be read.
         """
+        from explorer.core.versions.diff import diff_versions
+
         first, last = _integer(from_version, "version"), _integer(to_version, "version")
         return diff_versions(self._reader.history_and_listing()[0], first, last)
 
@@ -236,6 +236,8 @@ class DeltaLog:
             VersionNotFound: It leaves the versions that the log records.
             ChangeFeedGap: The feed was off in between, the schema changed, or a file was deleted by VACUUM.
         """
+        from explorer.core.versions.change_feed.feed import change_sources, check_sources, without_vacuumed
+
         history, listing = self._reader.history_and_listing()
         sources = change_sources(
             self.store,
@@ -282,6 +284,8 @@ class DeltaLog:
             UTC), by (the property that sets the time), reason, missing_files (some of those that are missing),
             num_missing_files; see `explorer.core.versions.retention`.
         """
+        from explorer.core.versions.retention.version_retention import version_retention
+
         history, listing = self._reader.history_and_listing()
         needed = data_locations(history.lifetimes)
         missing = absent(self.store, needed)
@@ -294,6 +298,8 @@ class DeltaLog:
 
         `VersionRisks.at` returns their states at a time.
         """
+        from explorer.core.versions.retention.version_states import VersionRisks
+
         return VersionRisks(*self._reader.history_and_listing(), self.known_missing)
 
     @located
@@ -305,6 +311,8 @@ class DeltaLog:
             renames), initial, known, user_name, operation, reason, engine_info; see
             `explorer.core.versions.settings_history`.
         """
+        from explorer.core.versions.settings_history import setting_changes, settings_table
+
         history = self.provenance_record()
         return settings_table(history, setting_changes(history))
 
@@ -321,6 +329,8 @@ class DeltaLog:
         Raises:
             RequestError: Nothing has that name; ``nearest`` has similar names.
         """
+        from explorer.core.versions.blame import blame
+
         return blame(self.provenance_record(), name)
 
     @located
@@ -331,6 +341,8 @@ class DeltaLog:
             now: The present, with a zone.
             look: The files in the folder, from `explorer.core.maintenance.folder_listing`; None goes by the log alone.
         """
+        from explorer.core.versions.retention.horizon import horizon
+
         return horizon(self.history_record(), self.version_risks(), now, scan)
 
     @property
@@ -354,6 +366,8 @@ class DeltaLog:
         Returns:
             The problems, the range of versions, and the head of a hash chain over the commits.
         """
+        from explorer.core.log.verify.integrity import verify
+
         return verify(self.store)
 
     @located
@@ -373,6 +387,8 @@ class DeltaLog:
         Raises:
             VersionNotFound: The commit's file is missing.
         """
+        from explorer.core.log.action_lines import action_lines
+
         path = self.listing.commits.get(version)
         if path is None:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)
@@ -386,6 +402,8 @@ class DeltaLog:
         Raises:
             VersionNotFound: The commit's file is missing.
         """
+        from explorer.core.log.verify.hash_chain import seal
+
         commits = self.listing.commits
         if version not in commits:
             raise VersionNotFound(f"The commit of version {version} is not in the log.", version=version)

@@ -35,24 +35,9 @@ from explorer.core.protocol.schema.edit import schema_without_marks
 from explorer.core.protocol.times import in_calendar
 from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
-from explorer.core.versions.provenance import BaseState, CommitRecord, Provenance
+from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance
 
-__all__ = ["PROVENANCE", "History", "KnownSums", "VersionTotals", "info_columns", "record_table", "time_columns"]
-
-PROVENANCE: Final = (
-    "version",
-    "timestamp",
-    "timestamp_basis",
-    "commit_info_timestamp",
-    "operation",
-    "user_name",
-    "engine_info",
-    "parameters",
-    "metrics",
-    "is_blind_append",
-    "reason",
-)
-"""Columns of the commits' table that record operation, time and author, and need no file action."""
+__all__ = ["History", "KnownSums", "VersionTotals", "info_columns", "record_table", "time_columns"]
 
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may be anything.

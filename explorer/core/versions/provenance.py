@@ -26,7 +26,22 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import enablement, moment
 
-__all__ = ["BaseState", "CommitRecord", "Provenance"]
+__all__ = ["PROVENANCE", "BaseState", "CommitRecord", "Provenance"]
+
+PROVENANCE: Final = (
+    "version",
+    "timestamp",
+    "timestamp_basis",
+    "commit_info_timestamp",
+    "operation",
+    "user_name",
+    "engine_info",
+    "parameters",
+    "metrics",
+    "is_blind_append",
+    "reason",
+)
+"""Columns of the commits' table that record operation, time and author, and need no file action."""
 
 _NO_OP_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 

@@ -310,11 +310,14 @@ class Snapshot:
         """Return bounds of one column: path, min, max (typed), null_count, num_records, tight; one row a file."""
         return column_ranges(self._statistics, self.statistics_column(column))
 
-    def column_ranges_of(self, columns: Sequence[str] | None = None) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
+    def column_ranges_of(
+        self, columns: Sequence[str] | None = None, *, known: bool = False
+    ) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
         """Yield several columns with their bounds, as `column_ranges` returns them, one at a time.
 
         Args:
             columns: Dotted logical names; None for all leaf columns.
+            known: Leave out the columns of which no file states anything: most of a wide table.
 
         Raises:
             RequestError: A column is not in the schema or has no statistics by its type; before the first is yielded.
@@ -322,7 +325,8 @@ class Snapshot:
         chosen = self.statistics_columns if columns is None else [self.statistics_column(name) for name in columns]
         for some, statistics in self._statistics.parts(chosen):
             for column in some:
-                yield column, column_ranges(statistics, column)
+                if not known or statistics.is_known(column):
+                    yield column, column_ranges(statistics, column)
 
     def column_summaries(self, columns: Sequence[str] | None = None) -> tuple[ColumnSummary, ...]:
         """Return columns over all live files, by the log: null counts, minimum and maximum, and how sure they are.

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.core.protocol.arrow.arrays import joined
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
@@ -73,7 +74,7 @@ def page_of(listing: Listing, version: int) -> int:
 
 def _frequent(facts: TableFacts, column: str) -> tuple[str, ...]:
     values = chosen_commits(facts, CommitChoice()).table.column(column)
-    counted = pc.value_counts(values.combine_chunks()).to_pylist()
+    counted = pc.value_counts(joined(values)).to_pylist()
     counted.sort(key=lambda entry: -entry["counts"])
     return tuple(entry["values"] for entry in counted if entry["values"])[:_MOST_CHOICES]
 

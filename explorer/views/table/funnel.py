@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from explorer import formatting as fmt
 from explorer.auditing.words import in_sql
-from explorer.core.protocol.arrow.arrays import Mask
+from explorer.core.protocol.arrow.arrays import Mask, joined
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.sql.predicates import IsNull, Like, SqlComparison, parse_predicate, parts_of
 from explorer.core.protocol.statistics.clustering_estimate import ClusteringEstimate
@@ -136,8 +136,8 @@ def rule_listing(facts: TableFacts, version: int, where: str, column: str, kind:
     """Return the bounds of a column by file with the rule of each; ``kind`` is one of `KINDS`, or empty for all."""
     listing, snapshot = ranges_listing(facts, version, column), facts.snapshot(version)
     rules, files = _rules(facts, version, where), facts.file_names(version).named(snapshot.files(["path", "size"]))
-    places = pc.index_in(listing.table.column("path"), value_set=files.column("path").combine_chunks())
-    of_file = rules.take(places.combine_chunks())
+    places = pc.index_in(listing.table.column("path"), value_set=joined(files.column("path")))
+    of_file = rules.take(joined(places))
     table = listing.table.append_column("size", files.column("size").take(places)).append_column(
         "rule", pa.array([RULE_WORDS[rule] for rule in of_file.to_pylist()], pa.string())
     )
@@ -177,7 +177,7 @@ def _ruled(snapshot: Snapshot, where: str) -> pa.Array:
 
 
 def _contiguous(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks()
+    return joined(column)
 
 
 def _among(rules: pa.Array, names: tuple[str, ...]) -> Mask:

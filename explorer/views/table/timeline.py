@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, joined
 from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
@@ -383,7 +383,7 @@ def _groups(commits: Commits, colouring: Colouring) -> tuple[Int64s, tuple[str, 
     """Return each commit's place among the most frequent authors or operations; -1 for others."""
     if colouring == "effect":
         return np.full(len(commits), -1), ()
-    encoded = pc.fill_null(commits.history.column(_COLUMNS[colouring]), "unknown").combine_chunks().dictionary_encode()
+    encoded = joined(pc.fill_null(commits.history.column(_COLUMNS[colouring]), "unknown")).dictionary_encode()
     names = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy().astype(np.int64)
     order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")[:_GROUPS]

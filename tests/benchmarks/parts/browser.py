@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from explorer.page.tabs import TABS
-from explorer.storage.index_folder import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM

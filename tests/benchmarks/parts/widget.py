@@ -17,7 +17,7 @@ from typing import Any, Final
 import nbformat
 import pytest
 
-from explorer.storage.index_folder import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
 from tests.notebooks.lab import TOKEN, running_lab

@@ -7,7 +7,8 @@ from time import sleep
 
 import pytest
 
-from explorer.storage.index_folder import CACHE_VARIABLE, user_indexes
+from explorer.storage.index_folder import user_indexes
+from explorer.variables import CACHE_VARIABLE
 from explorer.version import VERSION
 from tests.cli.conftest import Call
 from tests.support.logs import small_logs

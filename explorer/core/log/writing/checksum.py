@@ -30,7 +30,7 @@ from explorer.core.log.table_state import (
     same_protocol,
 )
 from explorer.core.protocol.actions import CommitInfo, DeletionVectorId, Metadata, Protocol
-from explorer.core.protocol.arrow.arrays import exact_sum, numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import exact_sum, joined, numbers, strings, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import encode_json
 from explorer.core.protocol.log_store import LogStore
@@ -71,7 +71,7 @@ def version_checksum(state: TableState, files: LogicalFiles, info: CommitInfo | 
         The checksum, or None if the log lacks the size of a file, or 64 bits do not hold the sum of the sizes.
     """
     chosen = files.select(["size", "dv_storage_type", "dv_cardinality"])
-    size, vector, cardinality = (column.combine_chunks() for column in chosen.columns)
+    size, vector, cardinality = (joined(column) for column in chosen.columns)
     if size.null_count:
         return None
     totals = _Totals()

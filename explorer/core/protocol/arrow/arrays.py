@@ -34,6 +34,7 @@ __all__ = [
     "int32s",
     "int64s",
     "integers",
+    "joined",
     "known_int64s",
     "large_binaries",
     "mask",
@@ -150,6 +151,11 @@ def one_array(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     for sizes in zip(*(_text_sizes(part) for part in parts), strict=True):
         check_column(sum(sizes), f"The texts of {sum(map(len, parts)):,} rows")
     return pa.concat_arrays(parts, SYSTEM_POOL) if parts else pa.nulls(0, kind)
+
+
+def joined(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, as its `combine_chunks` does, which imports pandas where there is no chunk."""
+    return one_array(column.chunks, column.type)
 
 
 def in_large_chunks(column: pa.ChunkedArray) -> list[pa.Array]:

@@ -122,6 +122,11 @@ class FileStatistics:
         self._load([leaf])
         return self._bounds[leaf]
 
+    def is_known(self, column: StatisticsColumn) -> bool:
+        """Return whether a bound or the null count of a column is known in any file."""
+        bounds = self.bounds(column)
+        return any(values.null_count < len(values) for values in (bounds.low, bounds.high, bounds.nulls))
+
     def stated(self, column: StatisticsColumn) -> Mask:
         """Return whether every file has a value of a partition column, null included."""
         maps = self._files.select(["partition_values"]).column(0)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, Mask, bools, int64s, mask, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Mask, bools, int64s, joined, mask, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
@@ -82,8 +82,8 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
                 parsed = _with_unknown(parsed, leaves, len(block))
             moved = tuple((row + offset, reason) for row, reason in parsed.problems)
             parts.append(msgspec.structs.replace(parsed, problems=moved))
-    joined = concatenated(parts, leaves)
-    return joined if rows is None else _spread(joined, rows, texts)
+    dense_statistics = concatenated(parts, leaves)
+    return dense_statistics if rows is None else _spread(dense_statistics, rows, texts)
 
 
 def _with_unknown(parsed: ParsedTexts, leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
@@ -225,8 +225,7 @@ def _lines(texts: pa.StringArray) -> pa.Buffer:
     import pyarrow.compute as pc
 
     offsets = pa.Array.from_buffers(pa.int32(), 2, [None, pa.py_buffer(np.array([0, len(texts)], np.int32))])
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), strings(["\n"])[0])
-    return joined.buffers()[2]
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), strings(["\n"])[0]).buffers()[2]
 
 
 def _ranks(texts: pa.StringArray) -> pa.Array:
@@ -275,7 +274,7 @@ def _struct(tree: PathTree[pa.DataType]) -> pa.StructType:
 
 
 def _by_column(table: pa.Table, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    columns = {name: _chunk(table.column(name)) for name in table.column_names}
+    columns = {name: joined(table.column(name)) for name in table.column_names}
     return columns_of(columns, leaves, len(table))
 
 
@@ -385,10 +384,6 @@ def _count(column: pa.Array) -> pa.Int64Array:
     if (values < 0).any():
         return int64s([value if value is None or value >= 0 else None for value in counts.to_pylist()])
     return counts
-
-
-def _chunk(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _joined(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.actions import Metadata
+from explorer.core.protocol.arrow.arrays import joined
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.transaction.proposal import GuardResult
@@ -48,7 +49,7 @@ def restore_guard(
     metadata, mode = restored
     properties = diff_properties(snapshot.metadata.configuration, metadata.configuration)
     columns = diff_metadata(snapshot.metadata, metadata, (snapshot.column_mapping_mode, mode))
-    same = pc.is_in(returning.column("path"), value_set=leaving.column("path").combine_chunks())
+    same = pc.is_in(returning.column("path"), value_set=joined(leaving.column("path")))
     remasked = pc.sum(same).as_py() or 0
     come, go = returning.num_rows - remasked, leaving.num_rows - remasked
     moved = _moves(come, go, remasked, (rows_back, rows_gone))
@@ -118,7 +119,7 @@ def _rows(returning: pa.Table, leaving: pa.Table) -> tuple[int | None, int | Non
     A file that comes back with other masked rows is in both tables: only the difference counts.
     """
     come, go = _live(returning), _live(leaving)
-    both = returning.filter(pc.is_in(returning.column("path"), value_set=leaving.column("path").combine_chunks()))
+    both = returning.filter(pc.is_in(returning.column("path"), value_set=joined(leaving.column("path"))))
     if not both.num_rows:
         return come, go
     now = dict(zip(leaving.column("path").to_pylist(), _live_rows(leaving).to_pylist(), strict=True))

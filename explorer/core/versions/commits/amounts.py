@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, numbers, only_array
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, joined, numbers, only_array
 
 __all__ = ["CommitAmounts", "RowAmounts", "row_amounts", "updated_rows"]
 
@@ -151,6 +151,6 @@ def _known_or_zero(history: pa.Table, name: str) -> Float64s:
 
 def _metric(maps: pa.ChunkedArray, name: str) -> Int64s:
     """Return a number of each map of texts; 0 where there is none that can be read."""
-    texts = pc.map_lookup(maps.combine_chunks(), name, "first")
+    texts = pc.map_lookup(joined(maps), name, "first")
     counts = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
     return numbers(counts)[0].astype(np.int64, copy=False)

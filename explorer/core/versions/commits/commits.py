@@ -18,6 +18,7 @@ from explorer.core.protocol.arrow.arrays import (
     Mask,
     flags,
     floats,
+    int64s,
     numbers,
     one_array,
     only_array,
@@ -44,9 +45,7 @@ class Commits:
     """
 
     def __init__(self, history: pa.Table | None) -> None:
-        self.history = (
-            pa.table({"version": pa.array([], pa.int64())}) if history is None else history.sort_by("version")
-        )
+        self.history = pa.table({"version": int64s([])}) if history is None else history.sort_by("version")
         self.versions = self.integers("version")
 
     def __len__(self) -> int:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.versions.cached_history import read_history, read_provenance, read_provenance_table
-from explorer.core.versions.history import PROVENANCE, History
-from explorer.core.versions.history_reader import HistoryReader
 from explorer.core.versions.index_cache import IndexCache
-from explorer.core.versions.provenance import Provenance
+from explorer.core.versions.provenance import PROVENANCE, Provenance
+
+if TYPE_CHECKING:
+    from explorer.core.versions.history import History
+    from explorer.core.versions.history_reader import HistoryReader
 
 __all__ = ["Histories", "Once", "ReadOptions", "ReaderSlot"]
 
@@ -169,6 +170,8 @@ class Histories:
             VersionGap: Not even the latest version can be rebuilt.
             MalformedAction: A commit is damaged.
         """
+        from explorer.core.versions.cached_history import read_provenance
+
         return self._history.value or self._provenance.get(
             lambda: read_provenance(store, self._listing, options.opened_indexes())
         )
@@ -186,6 +189,8 @@ class Histories:
             VersionGap: Not even the latest version can be rebuilt.
             MalformedAction: A commit that does not begin with its provenance is damaged.
         """
+        from explorer.core.versions.cached_history import read_provenance_table
+
         history = self._history.value
         if history is not None:
             check(history)
@@ -194,6 +199,8 @@ class Histories:
         return table.slice(0, most)
 
     def _read(self, store: LogStore, options: ReadOptions) -> History:
+        from explorer.core.versions.cached_history import read_history
+
         reader = self._slot.take(self._listing)
         history, reader = read_history(
             store, self._listing, options.opened_indexes(), reader, follow=options.follows, watch=options.watch
@@ -202,6 +209,8 @@ class Histories:
         return history
 
     def _read_anew(self, store: LogStore, options: ReadOptions) -> History:
+        from explorer.core.versions.cached_history import read_history
+
         history, reader = read_history(store, self._listing, None, follow=options.follows, watch=options.watch)
         self._slot.put(reader)
         return history

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +29,15 @@ from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.core.protocol.table_features import check_unmanaged, is_managed
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.versions.commit_times import commit_time, file_times, mentions_in_commit_timestamps, moment
-from explorer.core.versions.history import History
 from explorer.core.versions.located import located
 from explorer.core.versions.open_log.current import CurrentLog
 from explorer.core.versions.open_log.histories import ReadOptions
 from explorer.core.versions.open_log.log_state import LogState
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from explorer.core.versions.history import History
 
 __all__ = ["LogReader"]
 

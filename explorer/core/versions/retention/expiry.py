@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.core.log.log_segment import LogListing
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, flags, int64s
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Integers, Mask, flags, int64s, joined
 from explorer.core.protocol.schema.column_mapping import physical_paths
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, FILE_RETENTION, LOG_RETENTION
@@ -212,7 +212,7 @@ def _out_of_reach(life: Lifetimes, terms: Terms) -> Mask:
     rows = np.flatnonzero(life.removed != NEVER)
     out_of_reach = np.zeros(len(life.added), bool)
     paths = life.take(rows, ["path"]).column(0)
-    unusual = np.flatnonzero(flags(pc.match_substring_regex(paths, _UNUSUAL).combine_chunks()))
+    unusual = np.flatnonzero(flags(joined(pc.match_substring_regex(paths, _UNUSUAL))))
     for row, path in zip(rows[unusual].tolist(), paths.take(int64s(unusual)).to_pylist(), strict=True):
         out_of_reach[row] = _ABSOLUTE.match(path) is not None or is_hidden(path, terms.partition_columns)
     return out_of_reach

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, known_int64s, mask, strings
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, joined, known_int64s, mask, strings
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.history import History
@@ -248,7 +248,7 @@ def _with_times(life: Lifetimes, needed: LastNeeded, scan: FolderScan) -> LastNe
     """Return the needed times with the times of the files: a file is old only once it was written long enough ago."""
     paths, vectors = needed.paths.copy(), needed.vectors.copy()
     rows = np.flatnonzero(paths != FOREVER)
-    paths[rows] = np.maximum(paths[rows], scan.modified(life.take(rows, ["path"]).column(0).combine_chunks()))
+    paths[rows] = np.maximum(paths[rows], scan.modified(joined(life.take(rows, ["path"]).column(0))))
     files, ids = life.vector_files
     rows = np.flatnonzero(vectors != FOREVER)
     written = scan.modified(strings([location(vector) for vector in ids]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Set
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -19,8 +19,9 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.protocol.file_paths import decode_path, is_absolute_location
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.versions.lifetimes.lifetimes import Lifetimes
-from explorer.core.versions.retention.expiry import readable_spans
+
+if TYPE_CHECKING:
+    from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
 __all__ = ["MOST_NAMED", "KnownMissing", "MissingFacts", "MissingFiles", "absent", "data_locations"]
 
@@ -73,6 +74,8 @@ class MissingFiles:
     """
 
     def __init__(self, life: Lifetimes, missing: Set[str]) -> None:
+        from explorer.core.versions.retention.expiry import readable_spans
+
         self._life, self._missing = life, missing
         self.count = np.zeros(life.last - life.readable_from + 1, np.int64)
         self.named: dict[int, tuple[str, ...]] = {}
@@ -129,6 +132,8 @@ class MissingFiles:
 
 def _needed(life: Lifetimes) -> tuple[Int64s, list[str | None]]:
     """Return a row for each path that a readable version needs, and the location of each file of deletion vectors."""
+    from explorer.core.versions.retention.expiry import readable_spans
+
     _, _, rows = readable_spans(life, np.ones(len(life.added), bool))
     _, places = np.unique(life.path_ids[rows], return_index=True)
     files, ids = life.vector_files

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, known_int64s, mask, numbers, validity
+from explorer.core.protocol.arrow.arrays import Int64s, Integers, Mask, joined, known_int64s, mask, numbers, validity
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
@@ -60,8 +60,8 @@ class FolderScan(msgspec.Struct, frozen=True):
     @property
     def old_from(self) -> Int64s:
         """When VACUUM could first count each file as old: `FOREVER` while something needs it."""
-        until = self.files.column("needed_until").combine_chunks()
-        modified = numbers(self.files.column("modified").combine_chunks())[0]
+        until = joined(self.files.column("needed_until"))
+        modified = numbers(joined(self.files.column("modified")))[0]
         needed = (~validity(until)) & ~self.states("orphan")
         return np.where(needed, FOREVER, np.maximum(numbers(until)[0], modified))
 
@@ -74,8 +74,8 @@ class FolderScan(msgspec.Struct, frozen=True):
         """Return when the files at decoded locations were written, ms since the epoch; 0 if not in the folder."""
         import pyarrow.compute as pc
 
-        positions = pc.index_in(locations, value_set=self.files.column("path").combine_chunks())
-        times = self.files.column("modified").combine_chunks()
+        positions = pc.index_in(locations, value_set=joined(self.files.column("path")))
+        times = joined(self.files.column("modified"))
         modified_times: Int64s = numbers(times.take(positions).cast(pa.int64()))[0]
         return modified_times
 
@@ -87,7 +87,7 @@ class FolderScan(msgspec.Struct, frozen=True):
     @property
     def orphan_bytes(self) -> int:
         """The bytes of these."""
-        return int(numbers(self.orphans.column("size").combine_chunks())[0].sum())
+        return int(numbers(joined(self.orphans.column("size")))[0].sum())
 
 
 _MAX_DATE: Final = 253_402_300_799_999
@@ -222,7 +222,7 @@ def freed_by_scan(scan: FolderScan) -> Freed:
     """Return the files of a scan of the folder."""
     old = scan.old_from
     rows = np.flatnonzero(old != FOREVER)
-    sizes, known = numbers(scan.files.column("size").combine_chunks())
+    sizes, known = numbers(joined(scan.files.column("size")))
     return Freed(old[rows], sizes[rows].astype(np.int64), known[rows])
 
 
@@ -257,7 +257,7 @@ def _vector_files(life: Lifetimes, needed: LastNeeded, taken: TakenFiles, missin
     rows = np.flatnonzero((needed.vectors != FOREVER) & inside[files])
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
-    offsets, sizes = (numbers(column.combine_chunks()) for column in life.take(rows, _VECTOR).columns)
+    offsets, sizes = (numbers(joined(column)) for column in life.take(rows, _VECTOR).columns)
     ends = offsets[0].astype(np.int64) + sizes[0] + _AROUND_VECTOR
     known = np.ones(len(ids), bool)
     np.logical_and.at(known, files[rows], offsets[1] & sizes[1])

@@ -19,7 +19,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import CommitInfo, Protocol
 from explorer.core.versions.commit_times import commit_time, file_times
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.history import PROVENANCE
+from explorer.core.versions.provenance import PROVENANCE
 from explorer.storage import open_store
 from tests.core.log.test_small_actions import ROOTS
 from tests.core.versions.test_kept_history import commits_read, folder, kept_in, opened

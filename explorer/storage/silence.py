@@ -1,0 +1,97 @@
+"""Requests to a store that may not answer: who waits, since when, and how to go on without the answer.
+
+Invariants: a request that the main thread makes ends its wait at Ctrl-C, as its call runs on another thread; a store
+gives up a request by itself after `GIVEN_UP`, so no thread waits forever.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+__all__ = ["GIVEN_UP", "SILENT", "answered", "apart", "gave_up", "silent_for", "under_way", "waiting_line"]
+
+SILENT: Final = 5.0
+"""Seconds without an answer from which on people are told."""
+GIVEN_UP: Final = 60
+"""Seconds after which a store that does not answer is given up."""
+# What object_store writes of a request that it tried until the time was over: "in 60.1s, after 1 retries".
+_SPENT: Final = re.compile(r" in (\d+(?:\.\d+)?)s, after \d+ retries, ")
+_RETRIED: Final = 0.9 * GIVEN_UP
+_AnswerT = TypeVar("_AnswerT")
+# The requests under way: root of the store, and when each began.
+_UNDER_WAY: Final[dict[object, tuple[str, float]]] = {}
+
+
+def answered(root: str, request: Callable[[], _AnswerT]) -> _AnswerT:
+    """Return the answer of a store to a request that changes nothing; what it raises is raised here.
+
+    Args:
+        root: The table's root.
+        request: Sends it and waits.
+    """
+    with under_way(root):
+        is_main = threading.current_thread() is threading.main_thread()
+        return apart(request) if is_main else request()
+
+
+def apart(request: Callable[[], _AnswerT]) -> _AnswerT:
+    """Return the result of a call that runs on a thread of its own, so that Ctrl-C ends the wait for it."""
+    answer: Future[_AnswerT] = Future()
+
+    def send() -> None:
+        try:
+            answer.set_result(request())
+        except BaseException as error:  # noqa: BLE001  # raised again where it is awaited
+            answer.set_exception(error)
+
+    # Not one of a pool: Python waits for those before it ends.
+    threading.Thread(target=send, name="explorer-request", daemon=True).start()
+    return answer.result()
+
+
+def gave_up(reason: str) -> bool:
+    """Return whether a store was given up because it did not answer, by the first line of its error."""
+    spent = _SPENT.search(reason)
+    return spent is not None and float(spent[1]) >= _RETRIED
+
+
+def silent_for(holds: Callable[[str], bool] = lambda _root: True) -> tuple[str, float] | None:
+    """Return the store that has not answered for longest, and for how many seconds; None if none is silent.
+
+    Args:
+        holds: Whether a root is meant.
+    """
+    since = min(((began, root) for root, began in tuple(_UNDER_WAY.values()) if holds(root)), default=None)
+    if since is None or time.monotonic() - since[0] < SILENT:
+        return None
+    return since[1], time.monotonic() - since[0]
+
+
+def waiting_line(holds: Callable[[str], bool] = lambda _root: True) -> str:
+    """Say that a store is silent, and when it is given up; empty if none is.
+
+    Args:
+        holds: As in `silent_for`.
+    """
+    silent = silent_for(holds)
+    if silent is None:
+        return ""
+    root, seconds = silent
+    return f"Waiting for {root}: no answer for {seconds:.0f} seconds. It is given up after {GIVEN_UP} seconds."
+
+
+@contextmanager
+def under_way(root: str) -> Iterator[None]:
+    """Note a request that is not to be interrupted, as a put, whose outcome would be unknown."""
+    key = object()
+    _UNDER_WAY[key] = root, time.monotonic()
+    try:
+        yield
+    finally:
+        del _UNDER_WAY[key]
