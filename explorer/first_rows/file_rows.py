@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +33,10 @@ from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of
 from explorer.data_files.measured_batches import held_parts, spans_of
 from explorer.first_rows.shapes import unread_file
 
-__all__ = ["LiveFile", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
+__all__ = ["LiveFile", "NotReadHere", "PageMemory", "in_parallel", "missing_file", "read_rows_from", "wrong_size"]
 
 _Places = npt.NDArray[np.int64]
+_Result = TypeVar("_Result")
 MOST_BYTES: Final = 64 << 20
 """Bytes that the rows of a page may take, decoded."""
 # Of so many bytes at the start of a column chunk, most pages with the first hundred rows are part.
@@ -108,7 +110,8 @@ class LiveFile:
         raw_path: Its path as the log has it.
         size: Its bytes by the log; None if it does not say.
         version: The version, for errors.
-        masked: Places of the rows to leave out, ascending.
+        masked: Places of rows, ascending.
+        inside: Give the rows at these places alone; otherwise all others.
     """
 
     store: LogStore
@@ -117,6 +120,7 @@ class LiveFile:
     size: int | None
     version: int
     masked: npt.NDArray[np.uint64]
+    inside: bool = False
 
 
 def read_rows_from(
@@ -151,7 +155,7 @@ def read_rows_from(
         check_field_ids(opened.schema, shapes)
         # Spark counts the rows of the groups too, whatever the footer records of all of them.
         ends = _group_ends(opened)
-        wanted = _places(int(ends[-1]) if len(ends) else 0, file.masked, start, limit)
+        wanted = _places(int(ends[-1]) if len(ends) else 0, file, start, limit)
         names = stored_names(opened.schema, shapes)
         with closing(_batches(file, opened, names, wanted, ends, memory=memory)) as batches:
             parts, rows = _columns(batches, shapes, memory)
@@ -224,8 +228,20 @@ def _columns(
     return parts, rows
 
 
-def _places(rows: int, masked: npt.NDArray[np.uint64], start: int, limit: int) -> _Places:
-    """The first places from a start on that are not masked."""
+def in_parallel(read: Callable[[int], _Result], places: Sequence[int]) -> list[_Result]:
+    """Return what is read at each place, in order; several are read at the same time."""
+    if len(places) < 2:
+        return [read(place) for place in places]
+    with ThreadPoolExecutor(min(16, len(places)), thread_name_prefix="explorer-first-rows") as threads:
+        return list(threads.map(read, places))
+
+
+def _places(rows: int, file: LiveFile, start: int, limit: int) -> _Places:
+    """The first places from a start on whose rows are given."""
+    masked = file.masked
+    if file.inside:
+        first, last = np.searchsorted(masked, np.array([start, max(start, rows)], np.uint64))
+        return masked[first:last][:limit].astype(np.int64)
     first, last = (int(place) for place in np.searchsorted(masked, np.array([start, max(start, rows)], np.uint64)))
     end = max(start, min(rows, start + limit + last - first))
     is_live = np.ones(end - start, bool)

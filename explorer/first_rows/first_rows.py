@@ -8,7 +8,6 @@ read; what is not read here is said with its reason, never left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -24,12 +23,10 @@ from explorer.core.protocol.arrow.arrow_types import json_variant_schema
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.logical_files import vector_descriptors
-from explorer.core.protocol.schema.data_types import VOID, StructField
 from explorer.data_files.column_sources import ColumnSources, column_sources
 from explorer.data_files.partition_columns import partition_columns
-from explorer.data_files.physical_columns import physical_column
-from explorer.first_rows.file_rows import LiveFile, NotReadHere, PageMemory, read_rows_from
-from explorer.first_rows.padding import padded_column
+from explorer.first_rows.file_rows import LiveFile, NotReadHere, PageMemory, in_parallel, read_rows_from
+from explorer.first_rows.logical_columns import logical_columns
 from explorer.first_rows.row_page import RowPage, RowPosition, files_holding, page_of
 from explorer.first_rows.shapes import shapes_of, unread_table
 
@@ -157,7 +154,7 @@ class _Reading:
         stored = self.columns.stored
         shapes = shapes_of(stored, by_id=self.columns.by_id)
         read = partial(read_rows_from, columns=stored, shapes=shapes, limit=limit, memory=memory)
-        found = _in_parallel(lambda place: read(live[place], start=starts[place]), range(len(live)))
+        found = in_parallel(lambda place: read(live[place], start=starts[place]), range(len(live)))
         schema = self._schema()
         return [
             self._table(schema, arrays, places, {name: array[place] for name, array in values.items()}, number + place)
@@ -188,23 +185,9 @@ class _Reading:
         values: dict[str, Any],
         number: int,
     ) -> pa.Table:
-        stored = dict(zip((field.name for field in self.columns.stored), arrays, strict=True))
-        given = [
-            self._column(field, schema.field(place).type, stored, values, len(places))
-            for place, field in enumerate(self.columns.schema.fields)
-        ]
+        given = logical_columns(self.columns, schema, arrays, values, len(places))
         marks = [int64s(np.full(len(places), number, np.int64)), int64s(places)]
         return pa.table([*given, *marks], schema=schema)
-
-    def _column(
-        self, field: StructField, kind: pa.DataType, stored: dict[str, Any], values: dict[str, Any], rows: int
-    ) -> Any:
-        if field.name in values:
-            return padded_column(pa.repeat(values[field.name], rows).cast(kind), field)
-        if field.type == VOID:
-            return pa.nulls(rows)
-        column = stored[field.name]
-        return padded_column(column if column.type == kind else physical_column(column, kind), field)
 
     def _schema(self) -> pa.Schema:
         marks = [pa.field(name, pa.int64()) for name in (_FILE, _PLACE)]
@@ -231,10 +214,3 @@ def check_listed_once(files: pa.Table, version: int) -> None:
         path=path,
         version=version,
     )
-
-
-def _in_parallel(read: Any, places: Sequence[int]) -> list[Any]:
-    if len(places) < 2:
-        return [read(place) for place in places]
-    with ThreadPoolExecutor(min(16, len(places)), thread_name_prefix="explorer-first-rows") as threads:
-        return list(threads.map(read, places))
