@@ -27,7 +27,9 @@ def comparable_rows(columns: Sequence[Any], rows: int) -> list[tuple[Hashable, .
 
 
 def comparable_values(array: Any) -> list[Hashable]:
-    """Return a value for each value of an array, equal for those that are the same."""
+    """Return a value for each value of an array, equal for those that are the same; variants are their JSON text."""
+    if isinstance(array, pa.ExtensionArray):
+        return comparable_values(array.storage)
     kind = array.type
     if pa.types.is_struct(kind):
         parts = [comparable_values(part) for part in array.flatten()]

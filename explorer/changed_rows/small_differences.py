@@ -18,11 +18,11 @@ from explorer.changed_rows.comparable import comparable_rows
 from explorer.changed_rows.difference_preview import KINDS, RowDiffCounts, RowDiffPreview, difference_preview
 from explorer.changed_rows.key_columns import check_difference_keys
 from explorer.changed_rows.pairing import Matched, matched_by_key, surplus
-from explorer.changed_rows.part_rows import check_budget, read_parts
+from explorer.changed_rows.part_rows import MOST_ROWS, check_budget, read_parts
 from explorer.changed_rows.parts import SourcePart, source_parts
 from explorer.core.protocol.arrow.arrays import int32s, int64s, mask, strings
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
-from explorer.core.protocol.schema.data_types import StructType
+from explorer.core.protocol.schema.data_types import StructField, StructType
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
 from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.data_files.column_sources import column_sources_of
@@ -103,11 +103,18 @@ class SideRows:
         columns: The columns of the comparison.
         rows: How many rows there are.
         places: The source and the place in its file of each.
+        stored_ids: The IDs in the files, where they were read.
     """
 
     columns: list[Any]
     rows: int
     places: list[tuple[int, int]]
+    stored_ids: list[int | None]
+
+    def row_ids(self, bases: Sequence[int | None]) -> list[int | None]:
+        """Return the ID of each row: the one in its file, else by the first ID of its file and its place."""
+        by_place = [None if bases[source] is None else bases[source] + place for source, place in self.places]  # type: ignore[operator]  # not None
+        return [own if id_ is None else id_ for id_, own in zip(self.stored_ids, by_place, strict=True)]
 
 
 def side_rows(
@@ -118,6 +125,8 @@ def side_rows(
     parts: Sequence[SourcePart],
     *,
     memory: PageMemory,
+    more: Sequence[StructField] = (),
+    most_rows: int = MOST_ROWS,
 ) -> SideRows:
     """Read rows of one version for a comparison.
 
@@ -128,6 +137,8 @@ def side_rows(
         files: Sources.
         parts: Which rows of them.
         memory: What all rows may take.
+        more: The column of files with row IDs, if these are wanted.
+        most_rows: Rows at most.
 
     Raises:
         NotReadHere, StorageError, CorruptTable, UnsupportedFeature, NotAllowed: As of
@@ -135,14 +146,15 @@ def side_rows(
     """
     zone = log.snapshot(side.version).time_zone
     sources = column_sources_of(side.schema, side.partition_columns, side.version, by_id=side.by_id, zone=zone)
-    read = read_parts(log, sources, files, parts, memory)
+    read = read_parts(log, sources, files, parts, memory, more=more, most_rows=most_rows)
     kinds = json_variant_schema(schema).types
     columns = [
         pa.concat_arrays([pa.nulls(0, kind), *(_typed(rows.columns[place], kind) for rows in read)])
         for place, kind in enumerate(kinds)
     ]
     places = [(rows.part.source, place) for rows in read for place in rows.places.tolist()]
-    return SideRows(columns, len(places), places)
+    stored_ids = [id_ for rows in read for id_ in (rows.more[0].to_pylist() if more else [])]
+    return SideRows(columns, len(places), places, stored_ids)
 
 
 def _typed(column: Any, kind: pa.DataType) -> Any:

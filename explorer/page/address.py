@@ -58,6 +58,8 @@ _KEYS = {
     "reference": "ref",
     "feed": "feed",
     "keys": "keys",
+    "row": "row",
+    "row_keys": "rk",
     "act": "act",
     "step": "step",
     "back": "back",
@@ -91,7 +93,8 @@ class Address:
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
     ``reference`` is what a request is called where it came from. ``picked`` are the paths of selected files, a line
-    each.
+    each. ``row`` names the row that is followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the
+    columns by which rows are followed.
     """
 
     table: str = ""
@@ -125,6 +128,8 @@ class Address:
     reference: str = ""
     feed: str = ""
     keys: str = ""
+    row: str = ""
+    row_keys: str = ""
     act: str = ""
     step: str = "fill"
     back: str = ""

@@ -12,6 +12,7 @@ from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.row import row_links
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
@@ -76,6 +77,7 @@ class FeedWork:
         result = found if isinstance(found, ChangePreview) else None
         full = self._changes.listing() if result is not None else None
         listing = arranged(full, address) if full is not None else None
+        shown = narrowed(listing, pinned(listing, address, 3))
         return {
             "origins": origins,
             "first": first,
@@ -93,7 +95,8 @@ class FeedWork:
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
             "oldest": view.facts.first,
-            **narrowed(listing, pinned(listing, address, 3)),
+            **shown,
+            "row_links": row_links(view, address, listing, shown["page"].rows if shown["page"] else ()),
         }
 
 

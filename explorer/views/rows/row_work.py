@@ -43,8 +43,10 @@ __all__ = [
     "change_range",
     "comparison_estimate",
     "key_choices",
+    "learning",
     "names_in",
     "nothing_recorded",
+    "quoted_name",
     "readable_pieces",
     "rows_estimate",
 ]
@@ -96,7 +98,7 @@ class PagedRows:
         def make() -> ReadyResult[RowPage | SparkOnly]:
             return ReadyResult(_first_rows(view, request, None))
 
-        self._work.begin(request, _learning(view.facts.log, make), quietly=True)
+        self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
@@ -182,7 +184,7 @@ class PagedRows:
             reason = "" if here is None else here.reason
             return row_page(log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked, reason=reason)
 
-        self._work.begin(request, _learning(view.facts.log, make))
+        self._work.begin(request, learning(view.facts.log, make))
 
 
 class RangeChanges:
@@ -204,7 +206,7 @@ class RangeChanges:
         def make() -> ReadyResult[ChangePreview | SparkOnly]:
             return ReadyResult(_small_changes(view, keys, inferred=inferred))
 
-        self._work.begin(request, _learning(view.facts.log, make), quietly=True)
+        self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
         """Begin to read the changes, with key columns as `names_in` reads them; a running read is stopped."""
@@ -228,7 +230,7 @@ class RangeChanges:
                 reason=here.reason,
             )
 
-        self._work.begin(_changes_key(view, keys, inferred=inferred), _learning(view.facts.log, make))
+        self._work.begin(_changes_key(view, keys, inferred=inferred), learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running read."""
@@ -270,7 +272,7 @@ class ComparedRows:
         def make() -> ReadyResult[RowDiffPreview | SparkOnly]:
             return ReadyResult(_small_differences(view, keys))
 
-        self._work.begin(_ends_key(view, keys), _learning(view.facts.log, make), quietly=True)
+        self._work.begin(_ends_key(view, keys), learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "") -> None:
         """Begin to compare, with key columns written as `names_in` reads them; a running comparison is stopped."""
@@ -284,7 +286,7 @@ class ComparedRows:
 
             return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND, reason=here.reason)
 
-        self._work.begin(_ends_key(view, keys), _learning(view.facts.log, make))
+        self._work.begin(_ends_key(view, keys), learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running comparison."""
@@ -408,7 +410,7 @@ def _small_differences(view: ChosenVersions, keys: str) -> RowDiffPreview | Spar
     return small_differences(view.facts.log, view.other, view.version, names_in(keys) or None, _OF_EACH_KIND)
 
 
-def _learning(
+def learning(
     log: DeltaLog, make: Callable[[], Job[_Result] | ReadyResult[_Result]]
 ) -> Callable[[], Job[_Result] | ReadyResult[_Result]]:
     """Make a job from whose failure the log learns which file is missing."""
@@ -442,10 +444,11 @@ def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool)
 
 def key_choices(view: ChosenVersions, version: int) -> tuple[str, ...]:
     """Return the first columns of a version, as `names_in` reads them: what a person may take for a key."""
-    return tuple(_quoted(field.name) for field in view.facts.snapshot(version).schema.fields[:_KEYS])
+    return tuple(quoted_name(field.name) for field in view.facts.snapshot(version).schema.fields[:_KEYS])
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """Return a column name as `names_in` reads it."""
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 
