@@ -696,8 +696,8 @@ class Table(DeltaLog):
             version: The version chosen at first; None is the newest.
             compare_version: The version to compare it with; None is the one before.
             tab: The part that is shown: ``overview``, ``diff``, ``files``, ``columns``, ``deletion-vectors``,
-                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``audit`` or ``act`` (what a change
-                would do).
+                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``row`` (one row), ``audit`` or
+                ``act`` (what a change would do).
             selected_files: Decoded paths of data files.
             predicate: A boolean SQL expression: which files it reads, and which rows are shown.
             theme: ``auto`` (as the page), ``light`` or ``dark``.
