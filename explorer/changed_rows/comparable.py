@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-__all__ = ["comparable_rows", "comparable_values"]
+__all__ = ["MOST_VALUES", "comparable_rows", "comparable_values", "value_count"]
 
+MOST_VALUES: Final = 2_000_000
+"""Values that are compared in one answer, those inside others counted."""
 _NAN: Final = ("NaN",)
 
 
@@ -50,6 +52,18 @@ def comparable_values(array: Any) -> list[Hashable]:
     if pa.types.is_string(kind):
         return _values(array.view(pa.binary()))
     return _values(array)
+
+
+def value_count(array: Any) -> int:
+    """Return how many values an array has, those inside others counted."""
+    if isinstance(array, pa.ExtensionArray):
+        return value_count(array.storage)
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return len(array) + sum(value_count(array.field(place)) for place in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return len(array) + value_count(array.keys) + value_count(array.items)
+    return len(array) + (value_count(array.values) if pa.types.is_list(kind) else 0)
 
 
 def _values(array: Any) -> list[Hashable]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
 __all__ = ["Epoch", "FollowedRange", "followed_range"]
+
+_IDS: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def followed_range(
         raise RequestError(f"The range {first} to {last} runs backwards. Give the earlier version first.")
     shown = log.snapshot(last)
     by_id = isinstance(key, int)
+    if isinstance(key, int) and not 0 <= key < _IDS:
+        raise RequestError(f"{str(key)[:40]} is not a row ID: IDs are whole numbers from 0, of 64 bits.", field="row")
     if by_id and not shown.row_tracking.enabled:
         raise RequestError(
             f"Rows have no IDs at version {last}: row tracking is off. Follow the row by key columns.", field="row"

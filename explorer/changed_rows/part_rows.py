@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from explorer.changed_rows.comparable import MOST_VALUES, value_count
 from explorer.changed_rows.parts import SourcePart
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
@@ -30,7 +31,7 @@ from explorer.first_rows.shapes import shapes_of, unread_table
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["PartRows", "check_budget", "read_parts", "rows_schema"]
+__all__ = ["PartRows", "check_budget", "check_values", "read_parts", "rows_schema"]
 
 MOST_FILES: Final = 128
 """Files that are opened for one answer."""
@@ -152,6 +153,16 @@ def _live_files(log: DeltaLog, files: pa.Table, parts: Sequence[SourcePart]) -> 
         raw_path, size, version = (each[part.source] for each in (raw_paths, sizes, versions))
         found.append(LiveFile(store, key, raw_path, size, version, part.places, part.inside))
     return found
+
+
+def check_values(columns: Sequence[Any]) -> None:
+    """Check that columns have few enough values to be compared here.
+
+    Raises:
+        NotReadHere: They have too many.
+    """
+    if sum(map(value_count, columns)) > MOST_VALUES:
+        raise NotReadHere(f"there are more than {MOST_VALUES:,} values to compare")
 
 
 def _too_many(most: int) -> str:

@@ -10,20 +10,23 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
 
 from explorer.changed_rows.comparable import comparable_rows
 from explorer.changed_rows.followed_range import FollowedRange
 from explorer.changed_rows.version_spans import instances_of
+from explorer.core.errors import RequestError
 from explorer.core.versions.column_matching import UncomparedColumn
 
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["RowStep", "RowStory", "StoredRow", "row_story"]
+__all__ = ["MOST_STORED", "RowStep", "RowStory", "StoredRow", "row_story"]
 
+MOST_STORED: Final = 1_000
+"""Rows of all files together that a key may have."""
 StepKind = Literal["present", "insert", "update", "delete", "move", "several"]
 
 
@@ -103,8 +106,16 @@ def row_story(
         files_read, by_spark, reason: As in `RowStory`.
 
     Raises:
+        RequestError: There are more than `MOST_STORED`.
         CorruptDeletionVector: A vector does not match its descriptor.
     """
+    if rows.num_rows > MOST_STORED:
+        raise RequestError(
+            f"More than {MOST_STORED:,} rows of the files of versions {followed.first} to {followed.last} have these "
+            "values: they are not a key. Add columns to the key.",
+            columns=list(followed.key),
+            field="rk",
+        )
     values = rows.select(range(rows.num_columns - 2))
     places = zip(*(rows.column(-2 + each).to_pylist() for each in range(2)), strict=True)
     stored = [StoredRow(number, path, row) for number, (path, row) in enumerate(places)]
@@ -119,14 +130,14 @@ def _visible(
     store: LogStore, files: pa.Table, stored: Sequence[StoredRow], last: int
 ) -> list[tuple[int, tuple[StoredRow, ...]]]:
     """The versions at which the visible rows change, ascending, and the rows from then on."""
-    by_path: dict[str, list[tuple[Hashable, int]]] = defaultdict(list)
+    by_path: dict[str, list[tuple[StoredRow, int]]] = defaultdict(list)
     for row in stored:
         by_path[row.path].append((row, row.row))
     begins: dict[int, set[StoredRow]] = defaultdict(set)
     ends: dict[int, set[StoredRow]] = defaultdict(set)
     for path, first, end, masked in instances_of(store, files, by_path):
-        for row in stored:
-            if row.path == path and row.row not in masked:
+        for row, place in by_path[path]:
+            if place not in masked:
                 begins[first].add(row)
                 ends[end + 1].add(row)
     visible: set[StoredRow] = set()

@@ -19,7 +19,7 @@ from explorer.changed_rows.change_preview import CHANGE_COLUMNS, ChangePreview, 
 from explorer.changed_rows.comparable import comparable_rows
 from explorer.changed_rows.key_columns import check_keys, check_names
 from explorer.changed_rows.pairing import matched_by_key, pairs_by_id, surplus
-from explorer.changed_rows.part_rows import MOST_ROWS, PartRows, check_budget, read_parts, rows_schema
+from explorer.changed_rows.part_rows import MOST_ROWS, PartRows, check_budget, check_values, read_parts, rows_schema
 from explorer.changed_rows.parts import SourcePart, source_parts
 from explorer.core.errors import UnsupportedFeature
 from explorer.core.protocol.arrow.arrays import int64s, strings
@@ -172,6 +172,7 @@ class _Reading:
                 pa.concat_arrays([rows.columns[place] for rows in mine])
                 for place in range(len(self.columns.schema.fields))
             ]
+            check_values(columns)
             compared = self._changes_among(mine, columns, has_ids=row_ids is not None)
             taken = int64s([row for row, _ in compared.rows])
             kinds = strings([kind for _, kind in compared.rows])

@@ -18,7 +18,7 @@ from explorer.changed_rows.comparable import comparable_rows
 from explorer.changed_rows.difference_preview import KINDS, RowDiffCounts, RowDiffPreview, difference_preview
 from explorer.changed_rows.key_columns import check_difference_keys
 from explorer.changed_rows.pairing import Matched, matched_by_key, surplus
-from explorer.changed_rows.part_rows import MOST_ROWS, check_budget, read_parts
+from explorer.changed_rows.part_rows import MOST_ROWS, check_budget, check_values, read_parts
 from explorer.changed_rows.parts import SourcePart, source_parts
 from explorer.core.protocol.arrow.arrays import int32s, int64s, mask, strings
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
@@ -82,11 +82,12 @@ def small_differences(
         deleted, inserted = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
         before = side_rows(log, compared.before, compared.schema, files, deleted, memory=memory)
         after = side_rows(log, compared.after, compared.schema, files, inserted, memory=memory)
+        columns = [pa.concat_arrays(pair) for pair in zip(before.columns, after.columns, strict=True)]
+        check_values(columns)
     except NotReadHere as error:
         return SparkOnly(error.reason)
-    if not compared.schema.fields:
+    if not columns:
         return SparkOnly("the versions share no column")
-    columns = [pa.concat_arrays(pair) for pair in zip(before.columns, after.columns, strict=True)]
     rows = comparable_rows(columns, before.rows + after.rows)
     is_new = [False] * before.rows + [True] * after.rows
     differences = _differences(rows, is_new, _keys(columns, compared.schema, chosen, len(is_new)))

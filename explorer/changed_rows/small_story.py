@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "all_rows_of", "small_story"]
 
-MOST_ROWS: Final = 100_000
+MOST_ROWS: Final = 250_000
 """Rows of the files that may hold the row: of each, the key is compared."""
 _FILE: Final = "__explorer_story_file"
 _ROW: Final = "__explorer_story_row"
@@ -45,7 +45,7 @@ def small_story(log: DeltaLog, followed: FollowedRange) -> RowStory | SparkOnly:
     """
     memory, parts = PageMemory(), []
     try:
-        check_budget(all_rows_of(followed.may_hold), MOST_ROWS)
+        check_budget(_each_once(all_rows_of(followed.may_hold)), MOST_ROWS)
         parts = [_rows(log, followed, epoch, memory) for epoch in followed.epochs]
     except NotReadHere as error:
         return SparkOnly(error.reason)
@@ -59,11 +59,9 @@ def small_story(log: DeltaLog, followed: FollowedRange) -> RowStory | SparkOnly:
 
 def _rows(log: DeltaLog, followed: FollowedRange, epoch: Epoch, memory: PageMemory) -> list[Any]:
     """The rows of the key in some files: columns, file, place."""
-    sources = all_rows_of(epoch.files)
-    # A file that had several vectors is read once.
-    places = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
-    none = np.empty(0, np.uint64)
-    parts = [SourcePart(place, None, none, inside=False) for place in places.values()]
+    sources = _each_once(all_rows_of(epoch.files))
+    paths, none = sources.column("path").to_pylist(), np.empty(0, np.uint64)
+    parts = [SourcePart(place, None, none, inside=False) for place in range(len(paths))]
     side = epoch.side
     schema = followed.schema
     fields = tuple(field for field in side.schema.fields if schema.field(field.name) is not None)
@@ -77,9 +75,7 @@ def _rows(log: DeltaLog, followed: FollowedRange, epoch: Epoch, memory: PageMemo
     else:
         chosen = _of_key(schema, rows.columns, rows.rows, followed.key)
     taken = int64s(np.flatnonzero(np.array(chosen, bool)))
-    paths = list(places)
-    order = {source: path for path, source in places.items()}
-    files = strings([order[rows.places[row][0]] for row in taken.to_pylist()]) if paths else strings([])
+    files = strings([paths[rows.places[row][0]] for row in taken.to_pylist()])
     found = [rows.places[row][1] for row in taken.to_pylist()]
     return [*(column.take(taken) for column in rows.columns), files, int64s(found)]
 
@@ -93,6 +89,12 @@ def _of_key(schema: StructType, columns: list[Any], rows: int, key: Mapping[str,
             same = (value == wanted for value in comparable_values(column))
             chosen = [was and now for was, now in zip(chosen, same, strict=True)]
     return chosen
+
+
+def _each_once(sources: pa.Table) -> pa.Table:
+    """The sources without those of a file that comes again, with another vector."""
+    last = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
+    return sources.take(int64s(sorted(last.values())))
 
 
 def all_rows_of(files: pa.Table, version: int | None = None) -> pa.Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import vector_descriptors
 
 __all__ = ["instances_of", "row_spans"]
+
+_Row = TypeVar("_Row")
 
 
 def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
@@ -59,7 +62,7 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def instances_of(
-    store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[Hashable, int]]]
+    store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[_Row, int]]]
 ) -> Iterator[tuple[str, int, int, frozenset[int]]]:
     """Yield path, first and last version, and masked rows of the instances of some paths."""
     facts = (files.column(name).to_pylist() for name in ("path", "raw_path", "first", "last"))

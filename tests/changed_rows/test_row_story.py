@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,32 @@ def test_spark_tells_the_same_story(tmp_path: Path) -> None:
         assert (steps(here), here.rows.schema.types) == (steps(there), there.rows.schema.types), key
         assert [step.changed for step in here.steps] == [step.changed for step in there.steps]
         assert (here.files_read, here.files_total) == (there.files_read, there.files_total)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_engine")
+def test_the_condition_of_a_row_means_that_row_to_spark(tmp_path: Path) -> None:
+    from explorer.views.rows.row_reference import condition_of, parsed_row, row_text, typed_key
+
+    kinds = ("decimal(10,2)", "timestamp", "timestamp_ntz", "binary", "float", "date", "boolean", "string")
+    values = {
+        "decimal(10,2)": pa.array([Decimal("1.50"), Decimal("1.51")], pa.decimal128(10, 2)),
+        "timestamp": pa.array([1, 2], pa.timestamp("us", "UTC")),
+        "timestamp_ntz": pa.array([1, 2], pa.timestamp("us")),
+        "binary": pa.array([b"\0\xff", b""]),
+        "float": pa.array([0.1, 0.2], pa.float32()),
+        "date": pa.array([1, 2], pa.int32()).cast(pa.date32()),
+        "boolean": pa.array([True, False]),
+        "string": pa.array(["it's \\ \u2028", ""]),
+    }
+    table = Changing(tmp_path / "t", [column(f"a {kind}", kind) for kind in kinds])
+    table.commit(table.add("a.parquet", pa.table({f"a {kind}": values[kind] for kind in kinds})))
+    opened = explorer.open_table(table.write())
+    first = opened.head(1).to_pylist()[0]
+    reference = parsed_row(row_text(first))
+    assert isinstance(reference, dict)
+    assert typed_key(opened.snapshot(), reference) == first
+    for name, value in first.items():
+        assert steps(told(tmp_path / "t", {name: value})) == [(1, "insert", [("a.parquet", 0)])], name
+        assert opened.rows(where=condition_of({name: value})).count() == 1, name
+    assert opened.rows(where=condition_of(first)).count() == 1

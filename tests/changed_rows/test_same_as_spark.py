@@ -110,7 +110,7 @@ def test_changes_are_those_of_spark(folder: Path) -> None:
     ranges = every if WHOLE_DOSE else every[1::4]
     for first, last in ranges:
         for inferred, keys in ((False, ()), (True, ()), (True, key)):
-            asked = {"inferred": inferred, "keys": keys}
+            asked: dict[str, Any] = {"inferred": inferred, "keys": keys}
             here = _changes(table, first, last, here=True, **asked)
             if isinstance(here, SparkOnly):
                 assert here.reason

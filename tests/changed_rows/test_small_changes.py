@@ -152,7 +152,7 @@ def test_equal_values_have_equal_forms_at_every_depth() -> None:
         {"f": [0.0, nan, None], "m": [("a", -0.0), ("b", nan)]},
         {"f": [-0.0, nan, None], "m": [("b", nan), ("a", 0.0)]},
     ]
-    other = [{"f": None, "m": None}, None, {"f": [], "m": []}]
+    other: list[Any] = [{"f": None, "m": None}, None, {"f": [], "m": []}]
     forms = comparable_values(pa.array([*same, *other], kind))
     assert len(set(forms)) == 4
     assert forms[0] == forms[1]

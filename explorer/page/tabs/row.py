@@ -115,10 +115,7 @@ def row_links(
         return []
     snapshot = view.facts.snapshot(view.version)
     placed = listing.name.startswith("rows-") and snapshot.row_tracking.enabled and not address.row_keys
-    try:
-        columns = key_choice(snapshot, names_in(address.row_keys)).columns
-    except ExplorerError:
-        columns = ()
+    columns = _choice(view, address)[0].columns
 
     def text(row: Mapping[str, Any]) -> str:
         if placed:
@@ -149,10 +146,12 @@ def _begins(answer: StoryAnswer | None) -> str:
 def _choice(view: TableView, address: Address) -> tuple[KeyChoice, Any]:
     """The key columns, and why they cannot be those of the address."""
     snapshot = view.facts.snapshot(view.version)
+    # Statistics are looked at once, not each time that rows are drawn.
+    usual = view.facts.keep(("key", view.version), lambda: key_choice(snapshot, ()))
     try:
-        return key_choice(snapshot, names_in(address.row_keys)), None
+        return key_choice(snapshot, names_in(address.row_keys)) if address.row_keys else usual, None
     except ExplorerError as error:
-        return key_choice(snapshot, ()), problem_of(error)
+        return usual, problem_of(error)
 
 
 def _erase(view: TableView, story: RowStory, address: Address) -> str:

@@ -29,6 +29,9 @@ __all__ = [
 _EXAMPLE: Final = '{"id": 7}, or 7 for a row ID, or ["part-1.parquet", 0] for a place in a file'
 _KEY_TYPES: Final = ("string", "long", "integer", "short", "byte", "decimal")
 _LOOKED_AT: Final = 40
+_PLACES: Final = 1 << 62
+# The statistics of more files take too long to look at while rows are drawn.
+_MOST_FILES: Final = 1_000
 _INTEGERS: Final = ("long", "integer", "short", "byte")
 
 
@@ -72,7 +75,7 @@ def parsed_row(text: str) -> RowReference:
             return value
         case int() if not isinstance(value, bool):
             return value
-        case [str(path), int(row)] if row >= 0 and not isinstance(row, bool):
+        case [str(path), int(row)] if 0 <= row < _PLACES and not isinstance(row, bool):
             return RowPlace(path, row)
     raise RequestError(f"row={text[:80]} names no row. It can be, for example, {_EXAMPLE}.", field="row")
 
@@ -158,6 +161,8 @@ def _may_be_unique(snapshot: Snapshot, field: StructField) -> bool:
     """Whether statistics rule out that no value is there twice: no nulls, and no file of one value for several rows."""
     if field.name in snapshot.partition_columns:
         return False
+    if snapshot.num_files > _MOST_FILES:
+        return True
     try:
         ranges = snapshot.column_ranges(format_column((field.name,)))
     except RequestError:
