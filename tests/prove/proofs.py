@@ -398,8 +398,8 @@ PROOFS: Final = (
         "changed-rows",
         _OTHERS,
         "tests/changed_rows",
-        "the changes of every version of every golden and reference table, recorded, inferred, and paired by a key, and "
-        "the rows in which its versions differ: rows and counts read here are those of Spark",
+        "the changes of every version of every golden and reference table, recorded, inferred, and paired by a key, "
+        "and the rows in which its versions differ: rows and counts read here are those of Spark",
     ),
     Proof(
         "expressions",
