@@ -169,6 +169,31 @@ class Table(DeltaLog):
         return found.frame
 
     @learning
+    def changed_rows(
+        self,
+        from_version: int,
+        to_version: int | None = None,
+        inferred: bool = False,
+        *,
+        skip: bool = False,
+        schema_version: int | None = None,
+        keys: Sequence[str] = (),
+    ) -> pa.Table:
+        """Return what changed in a small range of versions as Arrow, ascending by version; starts no Spark.
+
+        Columns, arguments and rows are those of `changes`; variants are JSON text.
+
+        Raises:
+            UnsupportedFeature: Only Spark reads them, or they take too much to be read here; the message says why.
+            ChangeFeedGap, RequestError, VersionNotFound, StorageError, CorruptTable: As in `changes`.
+        """
+        from explorer.changed_rows.small_changes import changed_rows
+
+        last = self.latest_version() if to_version is None else to_version
+        sources = self.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
+        return changed_rows(self, sources, keys)
+
+    @learning
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
         """Compare the rows of two versions, matched by key columns if given; see `explorer.spark.changes.row_diff`."""
         from explorer.spark.engine.session import require_pyspark
@@ -686,8 +711,8 @@ class Table(DeltaLog):
             version: The version chosen at first; None is the newest.
             compare_version: The version to compare it with; None is the one before.
             tab: The part that is shown: ``overview``, ``diff``, ``files``, ``columns``, ``deletion-vectors``,
-                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``audit`` or ``act`` (what a change
-                would do).
+                ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``row`` (one row), ``audit`` or
+                ``act`` (what a change would do).
             selected_files: Decoded paths of data files.
             predicate: A boolean SQL expression: which files it reads, and which rows are shown.
             theme: ``auto`` (as the page), ``light`` or ``dark``.

@@ -125,6 +125,7 @@ def read_rows_from(
     shapes: Sequence[Shape],
     limit: int,
     memory: PageMemory,
+    inside: bool = False,
 ) -> FileRows:
     """Return the first rows from a place on.
 
@@ -135,6 +136,7 @@ def read_rows_from(
         columns, shapes: Which columns to give, and how to read them.
         limit: Rows at most.
         memory: What the page may take.
+        inside: Give the masked rows alone; otherwise all others.
 
     Raises:
         StorageError: The file is missing, or cannot be fetched.
@@ -152,7 +154,7 @@ def read_rows_from(
         # Spark counts the rows of the groups too, whatever the footer records of all of them.
         ends = _group_ends(opened)
         hidden = masked()
-        wanted = _places(int(ends[-1]) if len(ends) else 0, hidden, start, limit)
+        wanted = _places(int(ends[-1]) if len(ends) else 0, hidden, start, limit, inside=inside)
         names = stored_names(opened.schema, shapes)
         with closing(_batches(file, opened, names, wanted, ends, memory=memory)) as batches:
             parts, rows = _columns(batches, shapes, memory)
@@ -225,8 +227,11 @@ def _columns(
     return parts, rows
 
 
-def _places(rows: int, masked: npt.NDArray[np.uint64], start: int, limit: int) -> _Places:
-    """The first places from a start on that are not masked."""
+def _places(rows: int, masked: MaskedRows, start: int, limit: int, *, inside: bool) -> _Places:
+    """The first places from a start on that are not masked, or that are."""
+    if inside:
+        begin, stop = np.searchsorted(masked, np.array([start, max(start, rows)], np.uint64))
+        return masked[begin:stop][:limit].astype(np.int64)
     first, last = (int(place) for place in np.searchsorted(masked, np.array([start, max(start, rows)], np.uint64)))
     end = max(start, min(rows, start + limit + last - first))
     is_live = np.ones(end - start, bool)

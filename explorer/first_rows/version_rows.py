@@ -15,13 +15,11 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
-from explorer.core.protocol.schema.data_types import VOID, StructField
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.partition_columns import partition_columns
-from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.file_rows import FileRows, NotReadHere, PageMemory, read_rows_from
 from explorer.first_rows.live_files import MaskedRows, live_files, read_side_by_side, read_vectors
-from explorer.first_rows.padding import padded_column
+from explorer.first_rows.logical_columns import logical_columns
 from explorer.first_rows.row_page import RowPosition
 from explorer.first_rows.shapes import shapes_of
 
@@ -113,20 +111,7 @@ class VersionRows:
             raise NotReadHere(f"the deletion vectors mask more than {MOST_MASKED:,} rows")
 
     def _table(self, rows: FileRows, values: dict[str, Any], number: int) -> pa.Table:
-        stored = dict(zip((field.name for field in self._columns.stored), rows.columns, strict=True))
         places = rows.places
-        given = [
-            _column(field, self._schema.field(place).type, stored, values, len(places))
-            for place, field in enumerate(self._columns.schema.fields)
-        ]
+        given = logical_columns(self._columns, self._schema, rows.columns, values, len(places))
         marks = [int64s(np.full(len(places), number, np.int64)), int64s(places)]
         return pa.table([*given, *marks], schema=self._schema)
-
-
-def _column(field: StructField, kind: pa.DataType, stored: dict[str, Any], values: dict[str, Any], rows: int) -> Any:
-    if field.name in values:
-        return padded_column(pa.repeat(values[field.name], rows).cast(kind), field)
-    if field.type == VOID:
-        return pa.nulls(rows)
-    column = stored[field.name]
-    return padded_column(column if column.type == kind else physical_column(column, kind), field)

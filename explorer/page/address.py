@@ -59,6 +59,8 @@ _KEYS = {
     "reference": "ref",
     "feed": "feed",
     "keys": "keys",
+    "row": "row",
+    "row_keys": "rk",
     "act": "act",
     "step": "step",
     "back": "back",
@@ -92,8 +94,8 @@ class Address:
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
-    the one that is chosen. ``picked`` are the paths of selected files, a line
-    each.
+    the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
+    followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
     """
 
     table: str = ""
@@ -128,6 +130,8 @@ class Address:
     reference: str = ""
     feed: str = ""
     keys: str = ""
+    row: str = ""
+    row_keys: str = ""
     act: str = ""
     step: str = "fill"
     back: str = ""

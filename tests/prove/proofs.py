@@ -395,6 +395,13 @@ PROOFS: Final = (
         "stored type and a column's type: rows read here are the rows of Spark, with its types, places, and errors",
     ),
     Proof(
+        "changed-rows",
+        _OTHERS,
+        "tests/changed_rows",
+        "the changes of every version of every golden and reference table, recorded, inferred, and paired by a key, "
+        "and the rows in which its versions differ: rows and counts read here are those of Spark",
+    ),
+    Proof(
         "expressions",
         _ATTACKS,
         "tests/prove/test_expression_attacks.py",

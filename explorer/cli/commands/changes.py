@@ -1,4 +1,4 @@
-"""``changes``: what changed in a range of versions, row by row, through Spark."""
+"""``changes``: what changed in a range of versions, row by row, a small range without Spark."""
 
 from __future__ import annotations
 
@@ -20,13 +20,21 @@ from explorer.cli.arguments import (
     use_spark,
 )
 from explorer.cli.output import emit, encode, note, patience
-from explorer.cli.row_output import WrittenFile, check_output_options, list_rows, print_stream, waiting, write_stream
+from explorer.cli.row_output import (
+    WrittenFile,
+    check_output_options,
+    list_rows,
+    print_rows,
+    print_stream,
+    waiting,
+    write_stream,
+)
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.change_feed.feed import FeedGap
 
 if TYPE_CHECKING:
+    from explorer.changed_rows.change_preview import ChangePreview
     from explorer.core.versions.change_feed.feed import ChangeSources
-    from explorer.spark.changes.change_preview import ChangePreview
 
 __all__ = ["ChangesFile", "FeedGaps", "changes"]
 
@@ -76,7 +84,9 @@ def changes(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Read the changes of a range of versions, both ends included, through Spark.
+    """Read the changes of a range of versions, both ends included.
+
+    The changes of a small range are read from its files at once. Spark reads all others, and what only Spark can read.
 
     The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage),
     _commit_version and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it
@@ -95,28 +105,31 @@ def changes(
         opened = explorer.open_table(table)
         # An error then names a version after the newest, and not a range that was never given.
         last = max(opened.latest_version(), from_version) if to_version is None else to_version
-    if output is None and not json:
-        shown = SCREEN if limit is None else limit
-        from explorer.spark.changes.change_preview import change_preview
-
-        job = change_preview(
-            opened,
-            from_version,
-            last,
-            shown,
-            inferred=inferred,
-            skip=skip_holes,
-            schema_version=schema_version,
-            keys=keys,
-        )
-        _print(waiting(job))
-        return
     with patience("Looking for the changes"):
         sources = opened.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip_holes)
+    most = SCREEN if limit is None and output is None and not json else limit
+    read = None if spark is not None else _small_changes(opened, sources, most, keys)
     if output is not None:
-        _write(opened, sources, keys, limit, output, exact_csv=exact_csv, as_json=json)
+        _write(opened, sources, keys, limit, output, read=read, exact_csv=exact_csv, as_json=json)
+    elif json:
+        _print_json(opened, sources, keys, limit, read)
     else:
-        _print_json(opened, sources, keys, limit)
+        seen = read or _preview(opened, sources, keys, SCREEN if limit is None else limit)
+        list_rows(seen.table)
+        note(seen.note)
+        _note_gaps(seen.inferred_versions, seen.skipped)
+
+
+def _small_changes(
+    table: explorer.Table, sources: ChangeSources, limit: int | None, keys: list[str]
+) -> ChangePreview | None:
+    """The changes where they are read without Spark; None where Spark must read them."""
+    from explorer.changed_rows.small_changes import small_changes
+    from explorer.first_rows.first_rows import SparkOnly
+
+    with patience("Reading the changes"):
+        found = small_changes(table, sources, limit, keys)
+    return None if isinstance(found, SparkOnly) else found
 
 
 def _write(
@@ -126,14 +139,19 @@ def _write(
     limit: int | None,
     output: Path,
     *,
+    read: ChangePreview | None,
     exact_csv: bool,
     as_json: bool,
 ) -> None:
-    from explorer.cli.row_files import is_read_by_people, written_words
-    from explorer.spark.rows.row_streams import change_stream
+    from explorer.cli.row_files import is_read_by_people, write_rows, written_words
 
-    stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
-    written = write_stream(stream, output, limit, exact_csv=exact_csv)
+    if read is None:
+        from explorer.spark.rows.row_streams import change_stream
+
+        stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
+        written = write_stream(stream, output, limit, exact_csv=exact_csv)
+    else:
+        written = write_rows(output, read.table.schema, iter(read.table.to_batches()), exact_csv=exact_csv)
     if as_json:
         emit(
             ChangesFile(
@@ -153,19 +171,26 @@ def _write(
     _note_gaps(sources.inferred_versions, sources.skipped)
 
 
-def _print_json(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None) -> None:
-    from explorer.spark.rows.row_streams import change_stream
+def _print_json(
+    table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None, read: ChangePreview | None
+) -> None:
+    if read is None:
+        from explorer.spark.rows.row_streams import change_stream
 
-    print_stream(change_stream(table, sources, keys, readable=True, limit=limit), limit)
+        print_stream(change_stream(table, sources, keys, readable=True, limit=limit), limit)
+    else:
+        print_rows(read.table)
     if sources.inferred_versions or sources.skipped:
         gaps = FeedGaps(inferred_versions=sources.inferred_versions, skipped=sources.skipped)
         note(encode(gaps).decode())
 
 
-def _print(seen: ChangePreview) -> None:
-    list_rows(seen.table)
-    note(seen.note)
-    _note_gaps(seen.inferred_versions, seen.skipped)
+def _preview(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int) -> ChangePreview:
+    """The first changes through Spark."""
+    from explorer.spark.changes.change_preview import preview_of_sources
+
+    seen: ChangePreview = waiting(preview_of_sources(table, sources, limit, keys))
+    return seen
 
 
 def _note_gaps(inferred: tuple[int, ...], skipped: tuple[FeedGap, ...]) -> None:

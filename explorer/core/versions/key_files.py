@@ -28,7 +28,7 @@ from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 __all__ = ["KeyFiles", "key_condition", "live_between"]
 
 _COLUMNS = (
-    *("path", "raw_path", "partition_values", "size", "num_records", "dv_unique_id"),
+    *("path", "raw_path", "partition_values", "size", "num_records", "base_row_id", "dv_unique_id"),
     *("dv_storage_type", "dv_cardinality", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes"),
 )
 
@@ -38,7 +38,7 @@ def live_between(life: Lifetimes, from_version: int, to_version: int) -> pa.Tabl
 
     Returns:
         first, last (versions of the range, both inclusive), added (by which version; before the range for files that
-        existed then), path, raw_path, partition_values, size, num_records and the deletion vector.
+        existed then), path, raw_path, partition_values, size, num_records, base_row_id and the deletion vector.
     """
     nonempty = life.removed > life.added
     rows = np.flatnonzero(nonempty & (life.added <= to_version) & (life.removed > from_version))

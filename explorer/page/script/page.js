@@ -336,7 +336,12 @@ export class Page {
     const part = target.closest('main a[href^="#"]');
     if (part) return this.stop(event, () => this.reach(part.getAttribute("href").slice(1)));
     const button = target.closest("[data-do]");
-    if (button) this.act(button.dataset.do, button);
+    if (button) return this.act(button.dataset.do, button);
+    // A row leads to its story, unless a person selects text in it.
+    const row = target.closest("tr[data-follow]");
+    if (row && !event.metaKey && !event.ctrlKey && !event.shiftKey && window.getSelection().isCollapsed) {
+      this.go(row.querySelector(".follow a").getAttribute("href"));
+    }
   }
 
   // Go on with a part of the page.

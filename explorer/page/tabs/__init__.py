@@ -26,6 +26,7 @@ from explorer.page.tabs import (
     erasure,
     files,
     overview,
+    row,
     statistics,
 )
 from explorer.page.window import Handler, NewWindow, Window, WindowWork
@@ -41,6 +42,7 @@ TABS: tuple[TabSpec, ...] = (
     statistics.TAB,
     data.TAB,
     changes.TAB,
+    row.TAB,
     audit.TAB,
     erasure.TAB,
     case.TAB,

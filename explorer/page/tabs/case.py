@@ -13,6 +13,7 @@ from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec
 from explorer.page.tabs.data import RowsWork
+from explorer.page.tabs.row import StoryWork, pinned_rows
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import render, table_report
 from explorer.report.case_desk import CaseDesk
@@ -77,6 +78,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
         "file": lambda: FilePin(path=message.text("path", _LONGEST_TEXT), version=view.version),
         "plan": lambda: PlanPin(plan=window.work.of(ActDesk).document()),
         "rows": lambda: _rows(window.work.of(RowsWork)),
+        "row": lambda: _story(view, window),
     }
     if what not in makers:
         raise RequestError(f"pin={what} is not known. It can be: {', '.join(makers)}.", field="pin")
@@ -88,6 +90,12 @@ def _rows(work: RowsWork) -> RowsPin:
     request, listing = work.asked, work.listing_required()
     rows = msgspec.json.decode(listing.to_json(), type=list[dict[str, Any]])
     return RowsPin(version=request.version, where=request.where, rows=tuple(rows[:_MOST_ROWS]))
+
+
+def _story(view: TableView, window: Window) -> RowsPin:
+    """Return the story of the row that is shown, a row for each version that changed it."""
+    version, where, steps = pinned_rows(view, Address.parse(window.query), window.work.of(StoryWork))
+    return RowsPin(version=version, where=where, rows=tuple(steps[:_MOST_ROWS]))
 
 
 def _change(window: Window, message: Message, change: Callable[[CaseDesk], None]) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from explorer.changed_rows.change_preview import ChangePreview
 from explorer.core.errors import RequestError
+from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.row import row_links
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
@@ -41,6 +44,12 @@ class FeedWork:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changes = RangeChanges(changed)
 
+    def open(self, view: TableView, address: Address) -> None:
+        """Begin to read the changes of a range that is on show, where that needs no Spark."""
+        inferred = _inferred(view, address)
+        if change_origins(view, inferred=inferred).available:
+            self._changes.open(view, address.keys, inferred=inferred)
+
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
         self._changes.start(view, address.keys, inferred=_inferred(view, address))
@@ -64,9 +73,11 @@ class FeedWork:
         inferred = _inferred(view, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        result = self._changes.found(view, address.keys, inferred=inferred)
+        found = self._changes.found(view, address.keys, inferred=inferred)
+        result = found if isinstance(found, ChangePreview) else None
         full = self._changes.listing() if result is not None else None
         listing = arranged(full, address) if full is not None else None
+        shown = narrowed(listing, pinned(listing, address, 3))
         return {
             "origins": origins,
             "first": first,
@@ -77,17 +88,19 @@ class FeedWork:
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, inferred=inferred),
             "preview": result,
+            "needs_spark": found if isinstance(found, SparkOnly) else None,
             "counts": _counts(result, address.keys),
             "keys": address.keys,
             "columns": key_choices(view, last),
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
             "oldest": view.facts.first,
-            **narrowed(listing, pinned(listing, address, 3)),
+            **shown,
+            "row_links": row_links(view, address, listing, shown["page"].rows if shown["page"] else ()),
         }
 
 
-def _counts(changes: Any, keys: str) -> tuple[VersionCounts, ...]:
+def _counts(changes: ChangePreview | None, keys: str) -> tuple[VersionCounts, ...]:
     if changes is None or changes.counts is None:
         return ()
     return change_counts(changes.counts, changes.rewritten, unpaired_versions(changes.versions, keys))
@@ -109,7 +122,13 @@ def _ranges(view: TableView, first: int, last: int) -> list[tuple[str, int]]:
 
 def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
     values = work.of(FeedWork).values(view, address)
-    return Tab(values, needs_spark=values["origins"].available)
+    return Tab(values, needs_spark=values["needs_spark"] is not None)
+
+
+def _open(window: Window) -> None:
+    if window.view is not None:
+        address = Address.parse(window.query)
+        window.begin(partial(window.work.of(FeedWork).open, window.view, address))
 
 
 def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
@@ -139,4 +158,5 @@ TAB = TabSpec(
     shows=("changes",),
     messages=_messages,
     work=lambda window: FeedWork(window.changed),
+    opened=_open,
 )

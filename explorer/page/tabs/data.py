@@ -13,6 +13,7 @@ from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.column_card import card_of, heading_of
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.row import row_links
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import MOST_OFFERED, Listing
@@ -92,6 +93,7 @@ class RowsWork:
         request, mine = self._rows.asked, self._rows.is_of(view)
         full = self._rows.listing() if mine and snapshot.num_files else None
         listing = arranged(full, address) if full is not None else None
+        shown = narrowed(listing, pinned(listing, address, _marks(listing)))
         return {
             "columns": top_fields(snapshot, MOST_OFFERED),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
@@ -107,7 +109,8 @@ class RowsWork:
             "needs_spark": self._rows.needs_spark if mine else None,
             "earlier": self._rows.has_earlier,
             "later": self._rows.has_later,
-            **narrowed(listing, pinned(listing, address, _marks(listing))),
+            **shown,
+            "row_links": row_links(view, address, listing, shown["page"].rows if shown["page"] else ()),
         }
 
     def _state(self, view: TableView, address: Address) -> WorkState:

@@ -1,4 +1,4 @@
-"""The Diff tab: in which files two versions differ, and in which rows, compared by Spark on request."""
+"""The Diff tab: in which files two versions differ, and in which rows, compared at once where they are few."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
+from explorer.views.rows.differences import RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 from explorer.views.table.comparison import Comparison, form_listing
 
@@ -30,6 +32,11 @@ class DifferencesWork:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._compared = ComparedRows(changed)
 
+    def open(self, view: TableView, address: Address) -> None:
+        """Begin to compare the rows of versions that are on show, where that needs no Spark."""
+        if comparison_estimate(view)[1]:
+            self._compared.open(view, address.keys)
+
     def start(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows that an address asks for; a running comparison is stopped."""
         self._compared.start(view, address.keys)
@@ -41,9 +48,11 @@ class DifferencesWork:
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the rows for the Diff tab's template."""
         estimate, available = comparison_estimate(view)
+        found = self._compared.found(view, address.keys)
         return {
             "rows_job": self._compared.state(view, address.keys),
-            "rows": self._compared.found(view, address.keys),
+            "rows": found if isinstance(found, RowDifferences) else None,
+            "rows_need_spark": found if isinstance(found, SparkOnly) else None,
             "rows_estimate": estimate,
             "rows_available": available,
             "rows_keys": address.keys,
@@ -76,6 +85,12 @@ def _diff(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(shown | work.of(DifferencesWork).values(view, address))
 
 
+def _open(window: Window) -> None:
+    if window.view is not None:
+        address = Address.parse(window.query)
+        window.begin(partial(window.work.of(DifferencesWork).open, window.view, address))
+
+
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:
     return arranged(_changed(view.comparison(), address), address)
 
@@ -100,4 +115,5 @@ TAB = TabSpec(
     shows=("difference",),
     messages=messages,
     work=lambda window: DifferencesWork(window.changed),
+    opened=_open,
 )

@@ -21,7 +21,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import ExplorerError, RequestError
+from explorer.changed_rows.change_preview import CHANGE_COLUMNS
+from explorer.changed_rows.key_columns import check_keys, check_names
+from explorer.core.errors import ExplorerError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
@@ -30,7 +32,6 @@ from explorer.spark.changes.pairing import (
     REWRITTEN,
     ROW_ID,
     changes_in,
-    check_keys,
     kinds_in,
     pairs_by_id,
     pairs_by_key,
@@ -44,10 +45,7 @@ from explorer.spark.scan.row_marks import RowMarks
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["CHANGE_COLUMNS", "ChangeTally", "Changes", "changes", "changes_of"]
-
-CHANGE_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
-"""Columns after the table's own."""
+__all__ = ["ChangeTally", "Changes", "changes", "changes_of"]
 
 _CHANGE: Final = "__explorer_change"
 _VERSION: Final = "__explorer_version"
@@ -160,7 +158,7 @@ def changes(
 def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> Changes:
     """Plan the changes that some sources hold; ``keys`` and errors as in `changes`."""
     layout = layout_of(log.snapshot(sources.schema_version))
-    _check_names(layout.schema, sources.schema_version)
+    check_names(layout.schema, sources.schema_version)
     paired_by = check_keys(
         keys, layout.schema, sources.schema_version, f"at version {sources.schema_version} to pair rows by"
     )
@@ -234,17 +232,6 @@ def _compared(
     if keys:
         return pairs_by_key(rows, schema, commit, keys, few=few)
     return unpaired(rows, schema, commit, few=few) if row_ids is None else pairs_by_id(rows, schema, commit, few=few)
-
-
-def _check_names(schema: StructType, version: int) -> None:
-    for field in schema.fields:
-        if field.name.lower() in CHANGE_COLUMNS:
-            raise RequestError(
-                f"The table has a column {field.name!r} at version {version}, which is the name of a column of its "
-                "changes. Rename it to read them.",
-                column=field.name,
-                version=version,
-            )
 
 
 def _marks(*, recorded: bool, row_ids: str | None = None) -> RowMarks:

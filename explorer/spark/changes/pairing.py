@@ -9,19 +9,17 @@ rows after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import RequestError
 from explorer.core.protocol.schema.data_types import StructType
-from explorer.core.protocol.schema.edit import first_names
 from explorer.spark.changes.comparable import BOTH, SIGN, balance, comparable, same
 from explorer.spark.engine.expressions import joined
 
-__all__ = ["REWRITTEN", "ROW_ID", "changes_in", "check_keys", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
+__all__ = ["REWRITTEN", "ROW_ID", "changes_in", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
 
 ROW_ID: Final = "__explorer_row_id"
 """Column of a row's id, where rows are tracked."""
@@ -32,39 +30,6 @@ _OLD: Final = "__explorer_old"
 _NEW: Final = "__explorer_new"
 _PAIR: Final = "__explorer_pair"
 _COPY: Final = "__explorer_copy"
-
-
-def check_keys(
-    keys: Sequence[str],
-    schema: StructType,
-    version: int,
-    purpose: str,
-    left_out: Mapping[str, str] | None = None,
-) -> tuple[str, ...]:
-    """Return the key columns.
-
-    Args:
-        keys: Their names.
-        schema: The columns.
-        version: The version whose columns they are.
-        purpose: The use of the keys, as the end of a sentence.
-        left_out: Why a column is not among those of the schema.
-
-    Raises:
-        RequestError: One is not a column of the table, or is named twice.
-    """
-    names = [field.name for field in schema.fields]
-    for place, name in enumerate(keys):
-        if name not in names:
-            why = f": {left_out[name]}" if left_out and name in left_out else ""
-            raise RequestError(
-                f"There is no column {name!r} {purpose}{why}. Columns: {first_names(names)}.",
-                column=name,
-                version=version,
-            )
-        if name in keys[:place]:
-            raise RequestError(f"The key column {name!r} is named twice.", column=name)
-    return tuple(keys)
 
 
 def unpaired(rows: DataFrame, schema: StructType, commit: Sequence[str], *, few: bool) -> DataFrame:

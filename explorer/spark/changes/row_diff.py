@@ -21,13 +21,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from explorer.changed_rows.difference_preview import RowDiffCounts
+from explorer.changed_rows.key_columns import check_difference_keys
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.versions.change_feed.sources import ReadEstimate, difference_table, read_estimate
-from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
+from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
 from explorer.data_files.column_sources import case_collides
 from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
-from explorer.spark.changes.pairing import check_keys
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import quoted
@@ -36,29 +37,11 @@ from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["RowDiff", "RowDiffCounts", "count_differences", "row_diff"]
+__all__ = ["RowDiff", "count_differences", "row_diff"]
 
 _OLD: Final = "__explorer_deleted"
 _NEW: Final = "__explorer_inserted"
 _OTHER: Final = "__explorer_other"
-
-
-@dataclass(frozen=True, slots=True)
-class RowDiffCounts:
-    """How many rows differ, exactly.
-
-    Attributes:
-        inserted: Rows that only the second version has; without keys, copies counted.
-        deleted: Rows that only the first version has.
-        updated: Rows that both have under one key, with other values.
-        rows_of_repeated_keys: Rows among those inserted and deleted whose key appears more than once on one side, so
-            that old and new could not be matched.
-    """
-
-    inserted: int
-    deleted: int
-    updated: int
-    rows_of_repeated_keys: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +97,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     """
     history = log.history_record()
     compared = compare_columns(history, log.snapshot(from_version), log.snapshot(to_version))
-    chosen = _checked_keys(keys or (), compared, max(from_version, to_version))
+    chosen = check_difference_keys(keys or (), compared)
     files = difference_table(history.lifetimes, from_version, to_version)
     parts = file_parts(log, files)
     # Both sides must be of one session.
@@ -148,12 +131,6 @@ def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
     return RowDiffCounts(
         rows["insert"], rows["delete"], rows["update"], sum(int(row["repeated"]) for row in counts.values())
     )
-
-
-def _checked_keys(keys: Sequence[str], compared: ColumnComparison, version: int) -> tuple[str, ...]:
-    left_out = {column.column: column.reason for column in compared.left_out}
-    purpose = f"to match the rows of versions {compared.before.version} and {compared.after.version} by"
-    return check_keys(keys, compared.schema, version, purpose, left_out)
 
 
 def _side(

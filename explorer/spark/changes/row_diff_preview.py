@@ -8,58 +8,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from explorer.core.versions.change_feed.sources import ReadEstimate
+from explorer.changed_rows.difference_preview import KINDS, RowDiffPreview, difference_preview
 from explorer.job import Job
 from explorer.spark.engine.job import submit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from explorer.core.versions.column_matching import UncomparedColumn
     from explorer.core.versions.delta_log import DeltaLog
-    from explorer.spark.changes.row_diff import RowDiff, RowDiffCounts
+    from explorer.spark.changes.row_diff import RowDiff
 
-__all__ = ["RowDiffPreview", "row_diff_preview"]
-
-_KINDS: Final = ("update", "delete", "insert")
-
-
-@dataclass(frozen=True, slots=True)
-class RowDiffPreview:
-    """Some rows in which two versions differ, and how many there are.
-
-    Attributes:
-        table: Up to the limit of each kind, updates first: change (``update``, ``delete``, ``insert``), count,
-            repeated_key, changed_columns, before, after, as in `explorer.spark.changes.row_diff.RowDiff.frame`;
-            variants as JSON text.
-        counts: All of them, exactly.
-        note: The share of the differences that ``table`` has, in words.
-        complete: True if ``table`` holds every row that differs.
-        from_version, to_version: The versions.
-        keys: The key columns; empty if entire rows were compared.
-        left_out: Columns that could not be compared, and why.
-        estimate: Files and bytes that were read.
-    """
-
-    table: pa.Table
-    counts: RowDiffCounts
-    note: str
-    complete: bool
-    from_version: int
-    to_version: int
-    keys: tuple[str, ...]
-    left_out: tuple[UncomparedColumn, ...]
-    estimate: ReadEstimate
+__all__ = ["row_diff_preview"]
 
 
 def row_diff_preview(
-    log: DeltaLog, from_version: int, to_version: int, keys: Sequence[str] | None = None, limit: int = 100
+    log: DeltaLog,
+    from_version: int,
+    to_version: int,
+    keys: Sequence[str] | None = None,
+    limit: int = 100,
+    *,
+    reason: str = "",
 ) -> Job[RowDiffPreview]:
     """Compare the rows of two versions: counts, and some rows of each kind.
 
@@ -67,12 +41,13 @@ def row_diff_preview(
         from_version, to_version: The versions.
         keys: As in `explorer.spark.changes.row_diff.row_diff`.
         limit: Rows at most of each kind.
+        reason: Why Spark must compare them.
 
     Returns:
         A job; its errors are those of `explorer.spark.changes.row_diff.row_diff`, and Cancelled.
     """
     name = f"Rows of {log.name} in version {from_version} against {to_version}"
-    return submit(name, lambda job: _row_diff_preview(job, log, (from_version, to_version), keys, limit))
+    return submit(name, lambda job: _row_diff_preview(job, log, (from_version, to_version), keys, limit, reason=reason))
 
 
 def _row_diff_preview(
@@ -81,6 +56,8 @@ def _row_diff_preview(
     versions: tuple[int, int],
     keys: Sequence[str] | None,
     limit: int,
+    *,
+    reason: str,
 ) -> RowDiffPreview:
     from explorer.spark.changes.row_diff import count_differences, row_diff
 
@@ -91,18 +68,7 @@ def _row_diff_preview(
         counts = count_differences(diff, frame)
         job.report("Fetching some of the rows")
         rows = _some_of_each(diff, frame, limit)
-    total = counts.inserted + counts.deleted + counts.updated
-    shown = sum(rows.column("count").to_pylist())
-    return RowDiffPreview(
-        rows,
-        counts,
-        _diff_note(versions, shown, total),
-        shown == total,
-        *versions,
-        diff.keys,
-        diff.left_out,
-        diff.estimate,
-    )
+    return difference_preview(rows, counts, diff, by_spark=True, reason=reason)
 
 
 @contextlib.contextmanager
@@ -124,17 +90,8 @@ def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
 
     from explorer.spark.scan.results import Reading, to_arrow
 
-    pieces = [frame.where(sf.col("change") == kind).limit(limit) for kind in _KINDS]
+    pieces = [frame.where(sf.col("change") == kind).limit(limit) for kind in KINDS]
     rows = to_arrow(Reading(reduce(Frame.union, pieces), diff.failure), readable=True)
-    order = {kind: place for place, kind in enumerate(_KINDS)}
+    order = {kind: place for place, kind in enumerate(KINDS)}
     places = sorted(range(rows.num_rows), key=[order[kind] for kind in rows.column("change").to_pylist()].__getitem__)
     return rows.take(pa.array(places, pa.int64()))
-
-
-def _diff_note(versions: tuple[int, int], shown: int, total: int) -> str:
-    where = f"between version {versions[0]} and version {versions[1]}"
-    if total == 0:
-        return f"No row differs {where}."
-    if shown == total:
-        return f"All {total:,} rows that differ {where}."
-    return f"{shown:,} of {total:,} rows that differ {where}."

@@ -16,10 +16,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from explorer.changed_rows.parts import source_parts
 from explorer.core.errors import CorruptTable, ExplorerError, StorageError
-from explorer.core.protocol.deletion_vectors import read_rows
-from explorer.core.protocol.logical_files import vector_descriptors
-from explorer.core.versions.change_feed.sources import masked_difference
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.file_addresses import FileAddress, check_present
 from explorer.spark.scan.layout import Layout
@@ -90,24 +88,10 @@ def file_parts(log: DeltaLog, files: pa.Table) -> list[FilePart]:
     Raises:
         CorruptDeletionVector: A vector does not match its descriptor; it names the file and the version.
     """
-    vectors, before = vector_descriptors(files), vector_descriptors(files, "before_")
-    named = list(zip(files.column("raw_path").to_pylist(), files.column("version").to_pylist(), strict=True))
-    parts: list[FilePart] = []
-    for source, kind in enumerate(files.column("kind").to_pylist()):
-        vector = vectors[source]
-        match kind:
-            case "cdc":
-                parts.append(FilePart(source, None, None, inside=False))
-            case "difference":
-                deleted, inserted = masked_difference(log.store, before[source], vector, *named[source])
-                if len(deleted):
-                    parts.append(FilePart(source, "delete", mask_words(deleted), inside=True))
-                if len(inserted):
-                    parts.append(FilePart(source, "insert", mask_words(inserted), inside=True))
-            case _:
-                mask = None if vector is None else mask_words(read_rows(log.store, vector, *named[source]))
-                parts.append(FilePart(source, kind, mask, inside=False))
-    return parts
+    return [
+        FilePart(part.source, part.change, mask_words(part.places) if len(part.places) else None, inside=part.inside)
+        for part in source_parts(log, files)
+    ]
 
 
 def source_rows(log: DeltaLog, layout: Layout, files: pa.Table, parts: list[FilePart]) -> SourceRows:

@@ -9,45 +9,47 @@ values are the same as `explorer.spark.changes.comparable` says; the driver hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from explorer.changed_rows.followed_range import Epoch, FollowedRange, followed_range
+from explorer.changed_rows.row_story import RowStory, row_story
+from explorer.changed_rows.version_spans import row_spans
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import arrow_schema
-from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
-from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
-from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
+from explorer.core.protocol.schema.data_types import DataType, StructType
+from explorer.core.versions.column_matching import UncomparedColumn
 from explorer.data_files.column_sources import case_collides
 from explorer.job import Job
 from explorer.spark.changes.comparable import by_place, comparable
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, source_rows
 from explorer.spark.engine.expressions import joined
 from explorer.spark.engine.job import submit
-from explorer.spark.rows.row_key import checked_key, literal
-from explorer.spark.rows.version_spans import row_spans
 from explorer.spark.scan.layout import layout_of_schema
+from explorer.spark.scan.physical import spark_type
 from explorer.spark.scan.results import Reading, to_arrow
 from explorer.spark.scan.row_marks import RowMarks
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
-    from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history"]
+__all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history", "rows_followed", "story_job"]
 
 MAX_ROWS: Final = 10_000
 """Rows of all files together that a key may have; values with more rows are not a key."""
 
 _FILE: Final = "__explorer_history_file"
 _ROW: Final = "__explorer_history_row"
+_ID: Final = "__explorer_history_id"
+_BASE: Final = "__explorer_history_base"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,6 @@ class RowHistory:
         return f"RowHistory(key={list(self.key)}, {versions}, {self.spans.num_rows} spans)"
 
 
-@dataclass(frozen=True, slots=True)
-class _Epoch:
-    """Files that are read in one way, columns as of `live_between`."""
-
-    side: ComparedSide
-    files: pa.Table
-
-
 def row_history(
     log: DeltaLog, key: Mapping[str, Any], from_version: int | None = None, to_version: int | None = None
 ) -> RowHistory:
@@ -104,30 +98,11 @@ def row_history(
         StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
         EngineUnavailable: Spark or Java is missing.
     """
-    first = log.version_range()[0] if from_version is None else from_version
-    last = log.latest_version() if to_version is None else to_version
-    if first > last:
-        raise RequestError(f"The range {first} to {last} runs backwards. Give the earlier version first.")
-    shown = log.snapshot(last)
-    values = checked_key(key, shown)
-    files = live_between(log.history_record().lifetimes, first, last)
-    epochs, left_out = _epochs(log, files, first, shown)
-    schema = _common_schema(shown, epochs, left_out)
-    _check_followed(key, schema, left_out, first, last)
-    epochs = _that_may_hold(log, epochs, values, shown, first)
-    rows, read = _rows(log, epochs, schema, values)
-    if rows.num_rows > MAX_ROWS:
-        raise RequestError(
-            f"More than {MAX_ROWS:,} rows of the files of versions {first} to {last} have these values: they are not a "
-            "key. Add columns to the key, or take a shorter range.",
-            columns=list(key),
-        )
-    read_from = [epoch.files for epoch in epochs] or [files.slice(0, 0)]
-    given = {format_column((field.name,)) for field in schema.fields}
-    left_out = [column for column in left_out if column.version != last or column.column not in given]
-    spans = row_spans(log.store, pa.concat_tables(read_from), rows)
-    total = len(set(files.column("path").to_pylist()))
-    return RowHistory(dict(key), first, last, spans, tuple(left_out), read, total)
+    followed = followed_range(log, key, from_version, to_version)
+    rows, read = rows_followed(log, followed)
+    spans = row_spans(log.store, followed.may_hold, rows)
+    first, last, left_out = followed.first, followed.last, followed.left_out
+    return RowHistory(dict(key), first, last, spans, left_out, read, followed.files_total)
 
 
 def key_history(
@@ -142,93 +117,59 @@ def key_history(
     return submit(f"History of a row of {log.name}", work)
 
 
-def _epochs(log: DeltaLog, files: pa.Table, first: int, shown: Snapshot) -> tuple[list[_Epoch], list[UncomparedColumn]]:
-    """Group files by the schema under which they were last live; also return columns that some of these lack."""
-    history = log.history_record()
-    starts = history.layout_changes(first, shown.version)
-    ends = [start - 1 for start in starts[1:]] + [shown.version]
-    lasts = files.column("last").to_pylist()
-    epochs: list[_Epoch] = []
-    left_out: dict[tuple[str, int], UncomparedColumn] = {}
-    for start, end in zip(starts, ends, strict=True):
-        chosen = files.filter(pa.array([start <= last <= end for last in lasts], pa.bool_()))
-        then = shown if end == shown.version else log.snapshot(start)
-        compared = compare_columns(history, then, shown)
-        for column in compared.left_out:
-            left_out.setdefault((column.column, column.version), column)
-        if not chosen.num_rows:
-            continue
-        side = msgspec.structs.replace(compared.before, version=shown.version)
-        same_side = next((place for place, epoch in enumerate(epochs) if epoch.side == side), None)
-        if same_side is None:
-            epochs.append(_Epoch(side, chosen))
-        else:
-            epochs[same_side] = _Epoch(side, pa.concat_tables([epochs[same_side].files, chosen]))
-    return epochs, list(left_out.values())
+def story_job(log: DeltaLog, followed: FollowedRange, reason: str = "") -> Job[RowStory]:
+    """Follow a row through every version of a range, as a job.
+
+    Args:
+        log: The table's log.
+        followed: The range, and by what the row is followed.
+        reason: Why Spark must read it.
+
+    Returns:
+        A job; its errors are those of `rows_followed`, and Cancelled.
+    """
+
+    def work(job: Job[RowStory]) -> RowStory:
+        job.report("Reading the files that may hold the row")
+        rows, read = rows_followed(log, followed)
+        return row_story(log.store, followed, rows, files_read=read, by_spark=True, reason=reason)
+
+    return submit(f"Story of a row of {log.name}", work)
 
 
-def _common_schema(shown: Snapshot, epochs: Sequence[_Epoch], left_out: list[UncomparedColumn]) -> StructType:
-    """Return the columns of the last version that all files have; add to ``left_out`` those that narrowed."""
-    common = []
-    for field in shown.schema.fields:
-        kinds = [there.type for epoch in epochs if (there := epoch.side.schema.field(field.name)) is not None]
-        wider = next((kind for kind in kinds if kind != VOID and type_name(kind) != type_name(field.type)), None)
-        if wider is not None:
-            reason = f"it was {type_name(wider)}, which holds more than its {type_name(field.type)}"
-            left_out.append(UncomparedColumn(format_column((field.name,)), shown.version, reason))
-        elif len(kinds) == len(epochs):
-            common.append(field)
-    return StructType(tuple(common))
+def rows_followed(log: DeltaLog, followed: FollowedRange) -> tuple[pa.Table, int]:
+    """Return the rows that are followed in all files: columns, file, row index; and how many files were read.
+
+    Raises:
+        RequestError: There are more than `MAX_ROWS`.
+        StorageError, CorruptTable, UnsupportedFeature: As of `explorer.spark.scan.scan.rows`.
+    """
+    rows, read = _rows(log, followed)
+    if rows.num_rows > MAX_ROWS:
+        raise RequestError(
+            f"More than {MAX_ROWS:,} rows of the files of versions {followed.first} to {followed.last} have these "
+            "values: they are not a key. Add columns to the key, or take a shorter range.",
+            columns=list(followed.key),
+        )
+    return rows, read
 
 
-def _check_followed(
-    key: Mapping[str, Any], schema: StructType, left_out: Sequence[UncomparedColumn], first: int, last: int
-) -> None:
-    for name in key:
-        if schema.field(name) is None:
-            reason = next((c.reason for c in left_out if c.column == format_column((name,))), "not in all of them")
-            raise RequestError(
-                f"The key column {name!r} cannot be followed from version {first} to {last}: {reason}. Take a shorter "
-                "range.",
-                column=name,
-            )
-
-
-def _that_may_hold(
-    log: DeltaLog, epochs: list[_Epoch], values: dict[str, Any], shown: Snapshot, first: int
-) -> list[_Epoch]:
-    """Return the epochs with only those files that may hold the key."""
-    # A timestamp as a partition value depends on a zone; statistics and all other values do not.
-    zoned = {field.name for field in shown.schema.fields if field.type == PrimitiveType("timestamp")}
-    where = key_condition({name: value for name, value in values.items() if name not in zoned})
-    if where is None:
-        return epochs
-    known = KeyFiles(log.snapshot(first).file_columns, first, log.commits(first + 1, shown.version))
-    by_partition = len({epoch.side.partition_columns for epoch in epochs}) <= 1
-    candidates = [
-        replace(epoch, files=known.candidates(epoch.files, epoch.side, where, by_partition=by_partition))
-        for epoch in epochs
-    ]
-    return [epoch for epoch in candidates if epoch.files.num_rows]
-
-
-def _rows(
-    log: DeltaLog, epochs: Sequence[_Epoch], schema: StructType, values: Mapping[str, Any]
-) -> tuple[pa.Table, int]:
-    """Return the rows of the key in all files: columns, file, row index; and how many files were read."""
+def _rows(log: DeltaLog, followed: FollowedRange) -> tuple[pa.Table, int]:
+    schema, epochs = followed.schema, followed.epochs
     names = [field.name for field in schema.fields] + [_FILE, _ROW]
     if not epochs:
         kinds = [field.type for field in arrow_schema(schema)] + [pa.string(), pa.int64()]
         return pa.Table.from_arrays([pa.array([], kind) for kind in kinds], names=names), 0
     collides = any(case_collides(epoch.side.schema) for epoch in epochs)
-    reads = [_read(log, epoch, schema, collides=collides) for epoch in epochs]
-    frames = [by_place(read.frame, schema, keep=2).where(_condition(schema, values)) for read in reads]
+    reads = [_read(log, epoch, followed, collides=collides) for epoch in epochs]
+    frames = [by_place(read.frame, schema, keep=3).where(_condition(followed)).drop(_ID) for read in reads]
     reading = Reading(reduce(DataFrame.union, frames), lambda error: failure_of_reads(reads, error))
     read = {address.metadata_path for part in reads for address in part.addresses}
     return to_arrow(reading, MAX_ROWS + 1, readable=True).rename_columns(names), len(read)
 
 
-def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -> SourceRows:
+def _read(log: DeltaLog, epoch: Epoch, followed: FollowedRange, *, collides: bool) -> SourceRows:
+    schema = followed.schema
     fields = tuple(field for field in epoch.side.schema.fields if schema.field(field.name) is not None)
     partitions = tuple(name for name in epoch.side.partition_columns if schema.field(name) is not None)
     layout = layout_of_schema(StructType(fields), partitions, epoch.side.version, by_id=epoch.side.by_id)
@@ -236,21 +177,51 @@ def _read(log: DeltaLog, epoch: _Epoch, schema: StructType, *, collides: bool) -
     parts = {path: place for place, path in enumerate(sources.column("path").to_pylist())}
     chosen = [FilePart(place, None, None, inside=False) for place in parts.values()]
     zone = log.snapshot(epoch.side.version).time_zone
-    return source_rows(log, replace(layout, case_sensitive=collides, zone=zone, marks=_places()), sources, chosen)
+    return source_rows(
+        log, replace(layout, case_sensitive=collides, zone=zone, marks=_places(followed.row_id_column)), sources, chosen
+    )
 
 
-def _condition(schema: StructType, values: Mapping[str, Any]) -> Column:
-    places = {field.name: (f"c{place}", field.type) for place, field in enumerate(schema.fields)}
+def _condition(followed: FollowedRange) -> Column:
+    if followed.row_id is not None:
+        return sf.col(_ID).eqNullSafe(sf.lit(followed.row_id))
+    places = {field.name: (f"c{place}", field.type) for place, field in enumerate(followed.schema.fields)}
     same = []
-    for name, value in values.items():
+    for name, value in followed.key.items():
         column, kind = places[name]
         # Of floats the comparable form: Parquet's own filters, which see a bare column, distinguish the two zeros.
-        stored, wanted = (comparable(side, kind) for side in (sf.col(column), literal(value, kind)))
+        stored, wanted = (comparable(side, kind) for side in (sf.col(column), _literal(value, kind)))
         same.append(stored.eqNullSafe(wanted))
     return joined(same, Column.__and__)
 
 
-def _places() -> RowMarks:
-    """Return marks with the place of a row: its file, as the log has it, and its index there."""
-    given = {_FILE: ("string", lambda _: sf.col(_FILE)), _ROW: ("long", lambda row_index: row_index)}
-    return RowMarks(given, {_FILE: (st.StringType(), lambda files: files.column("path"))})
+def _places(row_ids: str | None) -> RowMarks:
+    """Return marks with the place of a row: its file, as the log has it, and its index there; and its ID, or null."""
+    given: dict[str, tuple[str, Callable[[Column], Column]]] = {
+        _FILE: ("string", lambda _: sf.col(_FILE)),
+        _ROW: ("long", lambda row_index: row_index),
+        _ID: ("long", lambda _: sf.lit(None).cast("long")),
+    }
+    known: dict[str, tuple[st.DataType, Callable[[pa.Table], Any]]] = {
+        _FILE: (st.StringType(), lambda files: files.column("path"))
+    }
+    if row_ids is None:
+        return RowMarks(given, known)
+    given[_ID] = ("long", lambda row_index: sf.coalesce(sf.col(_ID), sf.col(_BASE) + row_index))
+    known[_BASE] = (st.LongType(), lambda files: files.column("base_row_id"))
+    return RowMarks(given, known, {_ID: (row_ids, st.LongType())})
+
+
+def _literal(value: Any, kind: DataType) -> Column:
+    """Return the value as a constant of a primitive type."""
+    match value:
+        case bytes():
+            return sf.unhex(sf.lit(value.hex()))
+        case None | bool() | int() | float() | str():
+            constant = sf.lit(value)
+        case datetime():
+            constant = sf.lit(value.isoformat(" "))
+        case _:
+            # A decimal or a date: its text is exact, where a Java object might bring a scale or a zone of its own.
+            constant = sf.lit(str(value))
+    return constant.cast(spark_type(kind))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from explorer import formatting as fmt
 
 if TYPE_CHECKING:
-    from explorer.spark.changes.row_diff_preview import RowDiffPreview
+    from explorer.changed_rows.difference_preview import RowDiffPreview
 
 __all__ = ["RowDifferences", "row_differences"]
 
@@ -50,6 +50,7 @@ class RowDifferences:
         inserted, deleted, updated, repeated: How many there are in all.
         note: What the rows are of the whole.
         left_out: Columns that could not be compared, and why.
+        by_spark, reason: As in `explorer.changed_rows.difference_preview.RowDiffPreview`.
     """
 
     columns: tuple[str, ...]
@@ -62,6 +63,8 @@ class RowDifferences:
     repeated: int
     note: str
     left_out: tuple[tuple[str, str], ...]
+    by_spark: bool
+    reason: str
 
 
 def row_differences(preview: RowDiffPreview) -> RowDifferences:
@@ -90,6 +93,8 @@ def row_differences(preview: RowDiffPreview) -> RowDifferences:
         repeated=counts.rows_of_repeated_keys,
         note=preview.note,
         left_out=tuple((column.column, column.reason) for column in preview.left_out),
+        by_spark=preview.by_spark,
+        reason=preview.reason,
     )
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer import formatting as fmt
+from explorer.changed_rows.change_preview import CHANGE_COLUMNS
 from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.views.listing import Listing, ListingColumn
 
@@ -21,7 +22,6 @@ _CHANGES = {
     "update_preimage": ("\u0394", "changed", "update, before"),
     "update_postimage": ("\u0394", "changed", "update, after"),
 }
-_CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 def rows_listing(name: str, rows: pa.Table, places: pa.Table) -> Listing:
@@ -54,8 +54,8 @@ def changes_listing(name: str, rows: pa.Table) -> Listing:
         name: Name of the list.
         rows: The table's columns, then those of the change feed.
     """
-    own = _in_python(rows.select(rows.column_names[: -len(_CHANGE_COLUMNS)]))
-    kinds, versions, times = rows.columns[-len(_CHANGE_COLUMNS) :]
+    own = _in_python(rows.select(rows.column_names[: -len(CHANGE_COLUMNS)]))
+    kinds, versions, times = rows.columns[-len(CHANGE_COLUMNS) :]
     sign, tone, change, version, time = _free(own, "sign", "tone", "change", "version", "time")
     words = [_CHANGES.get(kind, ("", "", kind)) for kind in kinds.to_pylist()]
     marks = {

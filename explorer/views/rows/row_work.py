@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
+from explorer.changed_rows.change_preview import ChangePreview
+from explorer.changed_rows.difference_preview import RowDiffPreview
+from explorer.changed_rows.small_changes import small_changes
+from explorer.changed_rows.small_differences import small_differences
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.core.versions.change_feed.schema_breaks import readable_ranges
@@ -30,8 +34,6 @@ from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, st
 
 if TYPE_CHECKING:
     from explorer.job import Job
-    from explorer.spark.changes.change_preview import ChangePreview
-    from explorer.spark.changes.row_diff_preview import RowDiffPreview
 
 __all__ = [
     "ComparedRows",
@@ -45,6 +47,7 @@ __all__ = [
     "learning",
     "names_in",
     "nothing_recorded",
+    "quoted_name",
     "readable_pieces",
     "rows_estimate",
 ]
@@ -192,18 +195,39 @@ class RangeChanges:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._work: SparkWork[ChangePreview] = SparkWork(changed)
+        self._work: SparkWork[ChangePreview | SparkOnly] = SparkWork(changed)
+
+    def open(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
+        """Begin to read the changes where that needs no Spark, unless that was done before."""
+        request = _changes_key(view, keys, inferred=inferred)
+        if self._work.key == request:
+            return
+
+        def make() -> ReadyResult[ChangePreview | SparkOnly]:
+            return ReadyResult(_small_changes(view, keys, inferred=inferred))
+
+        self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
         """Begin to read the changes, with key columns as `names_in` reads them; a running read is stopped."""
         first, last = change_range(view)
 
-        def make() -> Job[ChangePreview]:
+        def make() -> Job[Any] | ReadyResult[Any]:
+            here = _small_changes(view, keys, inferred=inferred)
+            if isinstance(here, ChangePreview):
+                return ReadyResult(here)
             from explorer.spark.changes.change_preview import change_preview
 
-            pairing, shown = names_in(keys), _sources(view, (first, last), inferred=inferred).schema_version
             return change_preview(
-                view.facts.log, first, last, _CHANGES, inferred=inferred, skip=True, schema_version=shown, keys=pairing
+                view.facts.log,
+                first,
+                last,
+                _CHANGES,
+                inferred=inferred,
+                skip=True,
+                schema_version=_sources(view, (first, last), inferred=inferred).schema_version,
+                keys=names_in(keys),
+                reason=here.reason,
             )
 
         self._work.begin(_changes_key(view, keys, inferred=inferred), learning(view.facts.log, make))
@@ -212,18 +236,19 @@ class RangeChanges:
         """Stop a running read."""
         self._work.cancel()
 
-    def found(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> ChangePreview | None:
-        """Return what was read, if it is the range of the view."""
+    def found(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> ChangePreview | SparkOnly | None:
+        """Return what was read, or why it waits for Spark, if it is the range of the view."""
         return self._work.about(_changes_key(view, keys, inferred=inferred))
 
     def state(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> WorkState:
-        """Return how far the read is; idle if it is of another range."""
-        return self._work.state if self._work.key == _changes_key(view, keys, inferred=inferred) else WorkState()
+        """Return how far the read is; idle if it is of another range, or waits for Spark."""
+        mine = self._work.key == _changes_key(view, keys, inferred=inferred)
+        return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
 
     def listing(self) -> Listing | None:
         """Return the changes that were read, if any were."""
         result = self._work.result
-        if result is None:
+        if not isinstance(result, ChangePreview):
             return None
         first, last = (result.versions[place].version if result.versions else 0 for place in (0, -1))
         return changes_listing(f"changes-v{first}-v{last}", result.table)
@@ -237,16 +262,29 @@ class ComparedRows:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._work: SparkWork[RowDiffPreview] = SparkWork(changed)
+        self._work: SparkWork[RowDiffPreview | SparkOnly] = SparkWork(changed)
+
+    def open(self, view: ChosenVersions, keys: str = "") -> None:
+        """Begin to compare where that needs no Spark, unless that was done before."""
+        if self._work.key == _ends_key(view, keys):
+            return
+
+        def make() -> ReadyResult[RowDiffPreview | SparkOnly]:
+            return ReadyResult(_small_differences(view, keys))
+
+        self._work.begin(_ends_key(view, keys), learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "") -> None:
         """Begin to compare, with key columns written as `names_in` reads them; a running comparison is stopped."""
         ends = view.other, view.version
 
-        def make() -> Job[RowDiffPreview]:
+        def make() -> Job[Any] | ReadyResult[Any]:
+            here = _small_differences(view, keys)
+            if isinstance(here, RowDiffPreview):
+                return ReadyResult(here)
             from explorer.spark.changes.row_diff_preview import row_diff_preview
 
-            return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND)
+            return row_diff_preview(view.facts.log, *ends, names_in(keys) or None, _OF_EACH_KIND, reason=here.reason)
 
         self._work.begin(_ends_key(view, keys), learning(view.facts.log, make))
 
@@ -254,14 +292,15 @@ class ComparedRows:
         """Stop a running comparison."""
         self._work.cancel()
 
-    def found(self, view: ChosenVersions, keys: str) -> RowDifferences | None:
-        """Return the rows that differ, if they are those of the view's versions."""
-        preview = self._work.about(_ends_key(view, keys))
-        return row_differences(preview) if preview is not None else None
+    def found(self, view: ChosenVersions, keys: str) -> RowDifferences | SparkOnly | None:
+        """Return the rows that differ, or why they wait for Spark, if they are those of the view's versions."""
+        result = self._work.about(_ends_key(view, keys))
+        return row_differences(result) if isinstance(result, RowDiffPreview) else result
 
     def state(self, view: ChosenVersions, keys: str) -> WorkState:
-        """Return how far the comparison is; idle if it is another one."""
-        return self._work.state if self._work.key == _ends_key(view, keys) else WorkState()
+        """Return how far the comparison is; idle if it is another one, or waits for Spark."""
+        mine = self._work.key == _ends_key(view, keys)
+        return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +401,15 @@ def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition |
     return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
 
+def _small_changes(view: ChosenVersions, keys: str, *, inferred: bool) -> ChangePreview | SparkOnly:
+    sources = _sources(view, change_range(view), inferred=inferred)
+    return small_changes(view.facts.log, sources, _CHANGES, names_in(keys))
+
+
+def _small_differences(view: ChosenVersions, keys: str) -> RowDiffPreview | SparkOnly:
+    return small_differences(view.facts.log, view.other, view.version, names_in(keys) or None, _OF_EACH_KIND)
+
+
 def learning(
     log: DeltaLog, make: Callable[[], Job[_Result] | ReadyResult[_Result]]
 ) -> Callable[[], Job[_Result] | ReadyResult[_Result]]:
@@ -396,10 +444,11 @@ def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool)
 
 def key_choices(view: ChosenVersions, version: int) -> tuple[str, ...]:
     """Return the first columns of a version, as `names_in` reads them: what a person may take for a key."""
-    return tuple(_quoted(field.name) for field in view.facts.snapshot(version).schema.fields[:_KEYS])
+    return tuple(quoted_name(field.name) for field in view.facts.snapshot(version).schema.fields[:_KEYS])
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """Return a column name as `names_in` reads it."""
     return f"`{name.replace('`', '``')}`" if "," in name or "`" in name else name
 
 

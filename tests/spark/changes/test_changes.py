@@ -15,9 +15,10 @@ import pytest
 from pyspark.sql import DataFrame
 
 import explorer
+from explorer.changed_rows.change_preview import CHANGE_COLUMNS
 from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError
 from explorer.core.versions.change_feed.feed import change_feed_coverage
-from explorer.spark.changes.changes import CHANGE_COLUMNS, Changes, changes
+from explorer.spark.changes.changes import Changes, changes
 from explorer.spark.scan.physical import spark_type
 from tests.support.clients.golden_expectations import expected
 from tests.support.comparison.change_rows import change_rows

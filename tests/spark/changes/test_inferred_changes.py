@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer.changed_rows.change_preview import CHANGE_COLUMNS
 from explorer.spark.changes.change_preview import change_preview
-from explorer.spark.changes.changes import CHANGE_COLUMNS, Changes, changes
+from explorer.spark.changes.changes import Changes, changes
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import some_of
 from tests.support.shared_tables import reference_root

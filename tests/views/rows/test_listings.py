@@ -60,7 +60,8 @@ def test_differences_show_keys_first_then_what_changed_old_and_new() -> None:
     )
     counts = SimpleNamespace(inserted=1, deleted=3, updated=1, rows_of_repeated_keys=3)
     left_out = [SimpleNamespace(column="v", version=3, reason="no order")]
-    listing = row_differences(SimpleNamespace(table=table, counts=counts, keys=("id",), note="n", left_out=left_out))
+    facts = {"keys": ("id",), "note": "n", "left_out": left_out, "by_spark": True, "reason": ""}
+    listing = row_differences(SimpleNamespace(table=table, counts=counts, **facts))
     assert (listing.columns, listing.changed, listing.more_columns) == (("id", "status", "same"), 1, 0)
     update, delete, insert = listing.rows
     assert [(cell.before, cell.text) for cell in update.cells] == [(None, "7"), ("open", "null"), (None, "1")]

@@ -7,18 +7,21 @@ its file was removed or masked it; spans of one value neither overlap nor touch 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from explorer.changed_rows.comparable import comparable_rows
 from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import vector_descriptors
 
-__all__ = ["row_spans"]
+__all__ = ["instances_of", "row_spans"]
+
+_Row = TypeVar("_Row")
 
 
 def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
@@ -36,14 +39,16 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
         CorruptDeletionVector: A vector does not match its descriptor.
     """
     values = rows.select(range(rows.num_columns - 2)).combine_chunks()
-    identities = _identities(values)
+    identities: list[Hashable] = list(
+        comparable_rows([column.combine_chunks() for column in values.columns], values.num_rows)
+    )
     first_place = {identity: place for place, identity in reversed(list(enumerate(identities)))}
-    changes: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    changes: dict[Hashable, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     places = zip(identities, *(rows.column(-2 + i).to_pylist() for i in range(2)), strict=True)
-    by_file: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    by_file: dict[str, list[tuple[Hashable, int]]] = defaultdict(list)
     for identity, path, index in places:
         by_file[path].append((identity, index))
-    for path, first, last, masked in _instances(store, files, by_file):
+    for path, first, last, masked in instances_of(store, files, by_file):
         for identity, index in by_file[path]:
             if index not in masked:
                 changes[identity][first] += 1
@@ -56,8 +61,8 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
     return _table(spans, values)
 
 
-def _instances(
-    store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[str, int]]]
+def instances_of(
+    store: LogStore, files: pa.Table, wanted: Mapping[str, Sequence[tuple[_Row, int]]]
 ) -> Iterator[tuple[str, int, int, frozenset[int]]]:
     """Yield path, first and last version, and masked rows of the instances of some paths."""
     facts = (files.column(name).to_pylist() for name in ("path", "raw_path", "first", "last"))
@@ -92,23 +97,3 @@ def _table(spans: list[tuple[int, int, int, int]], values: pa.Table) -> pa.Table
             "row": row.take(pa.array(columns[3], pa.int64())),
         }
     )
-
-
-def _identities(values: pa.Table) -> list[str]:
-    """Return a text for each row, equal for rows of the same values."""
-    columns = [[_same(value, column.type) for value in column.to_pylist()] for column in values.columns]
-    return [repr(row) for row in zip(*columns, strict=True)]
-
-
-def _same(value: Any, kind: pa.DataType) -> Any:
-    if value is None:
-        return None
-    if pa.types.is_floating(kind):
-        return 0.0 if value == 0 else value
-    if pa.types.is_struct(kind):
-        return [_same(value[field.name], field.type) for field in kind]
-    if pa.types.is_map(kind):
-        return sorted((repr(_same(key, kind.key_type)), repr(_same(item, kind.item_type))) for key, item in value)
-    if pa.types.is_list(kind):
-        return [_same(item, kind.value_type) for item in value]
-    return value

@@ -1,4 +1,4 @@
-"""Values of a key: checked against the columns, and as constants that Spark compares exactly.
+"""Values of a key, checked against the columns.
 
 Invariant: a value that its column cannot hold is refused; only values of float columns are rounded, to the nearest one;
 no value moves to another zone.
@@ -12,19 +12,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrow_types import to_arrow
-from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, type_name
+from explorer.core.protocol.schema.data_types import PrimitiveType, type_name
 from explorer.core.protocol.schema.edit import first_names
-from explorer.spark.scan.physical import spark_type
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["checked_key", "literal"]
+__all__ = ["checked_key"]
 
 _TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str,
@@ -53,21 +50,6 @@ def checked_key(key: Mapping[str, Any], shown: Snapshot) -> dict[str, Any]:
     if not key:
         raise RequestError("The key is empty: give the value of at least one column.")
     return {name: _checked(name, value, shown) for name, value in key.items()}
-
-
-def literal(value: Any, kind: DataType) -> Column:
-    """Return the value as a constant of a primitive type."""
-    match value:
-        case bytes():
-            return sf.unhex(sf.lit(value.hex()))
-        case None | bool() | int() | float() | str():
-            constant = sf.lit(value)
-        case datetime():
-            constant = sf.lit(value.isoformat(" "))
-        case _:
-            # A decimal or a date: its text is exact, where a Java object might bring a scale or a zone of its own.
-            constant = sf.lit(str(value))
-    return constant.cast(spark_type(kind))
 
 
 def _checked(name: str, value: Any, shown: Snapshot) -> Any:
