@@ -111,7 +111,7 @@ def test_a_file_of_another_size_is_named_with_its_version(root: Path) -> None:
     with (root / "b.parquet").open("ab") as file:
         file.write(b"more")
     assert told(root, 4, 4)
-    with pytest.raises(CorruptTable, match=r"b\.parquet of version 3 has \d+ bytes, but the log says \d+"):
+    with pytest.raises(CorruptTable, match=r"b\.parquet of version 3 has \d+ bytes, but the log records \d+"):
         told(root, 3, 3)
 
 

@@ -132,7 +132,7 @@ def test_an_object_that_shrank_or_grew_on_s3_is_named(size: int, wide: Path) -> 
     (wide / "0.parquet").write_bytes(bytes(size if size < 1 << 20 else actual + 1))
     with slow_s3(wide.parent, 0) as s3:
         table = explorer.open_table("s3://warehouse/t", storage_options=s3.options)
-        with pytest.raises(CorruptTable, match=r"0\.parquet of version 0 has [\d]+ bytes, but the log says"):
+        with pytest.raises(CorruptTable, match=r"0\.parquet of version 0 has [\d]+ bytes, but the log records"):
             table.head(1)
 
 
