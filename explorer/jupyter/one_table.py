@@ -42,6 +42,10 @@ class OneTable(FollowedTables):
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)
 
+    def location(self, name: str) -> str:  # noqa: ARG002  # there is one
+        """Return where the table is."""
+        return self._table.location
+
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
         """Return no tables: a notebook knows no others."""
         return (), ()

@@ -249,8 +249,10 @@ class TableSession(Session):
         """Say that the store of the table does not answer, where nothing of the table is known yet."""
         if self.shown.view is not None:
             return
-        folder = address.table.rpartition("/")[2]
-        line = waiting_line(lambda root: root.rstrip("/").rpartition("/")[2] == folder)
+        try:
+            line = waiting_line(self._tables.location(address.table))
+        except ExplorerError:
+            return  # the page itself says what is wrong with the address
         if line:
             self.drawing.patch({"lead": render("silent", line=line)}, 0)
 

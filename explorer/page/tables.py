@@ -52,6 +52,9 @@ class Tables(DeskTables, Protocol):
             ExplorerError: The table cannot be read.
         """
 
+    def location(self, name: str) -> str:
+        """Return where a table is."""
+
     def reading(self, name: str) -> TableReading | None:
         """Return the first reading of a table's log that goes on, or that a person ended; None without one."""
 

@@ -61,25 +61,28 @@ def gave_up(reason: str) -> bool:
     return spent is not None and float(spent[1]) >= _RETRIED
 
 
-def silent_for(holds: Callable[[str], bool] = lambda _root: True) -> tuple[str, float] | None:
+def silent_for(location: str | None = None) -> tuple[str, float] | None:
     """Return the store that has not answered for longest, and for how many seconds; None if none is silent.
 
     Args:
-        holds: Whether a root is meant.
+        location: The root of the table that is meant; None for any.
     """
-    since = min(((began, root) for root, began in tuple(_UNDER_WAY.values()) if holds(root)), default=None)
+    waited = tuple(_UNDER_WAY.values())
+    if location is not None:
+        waited = tuple(each for each in waited if each[0] == location.rstrip("/"))
+    since = min(((began, root) for root, began in waited), default=None)
     if since is None or time.monotonic() - since[0] < SILENT:
         return None
     return since[1], time.monotonic() - since[0]
 
 
-def waiting_line(holds: Callable[[str], bool] = lambda _root: True) -> str:
+def waiting_line(location: str | None = None) -> str:
     """Say that a store is silent, and when it is given up; empty if none is.
 
     Args:
-        holds: As in `silent_for`.
+        location: As in `silent_for`.
     """
-    silent = silent_for(holds)
+    silent = silent_for(location)
     if silent is None:
         return ""
     root, seconds = silent

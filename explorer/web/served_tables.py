@@ -181,6 +181,10 @@ class Catalog(FollowedTables):
         table.sources = self._sources
         return self._sharing(table)
 
+    def location(self, name: str) -> str:
+        """Return where a table is; raise `NotAllowed` for a name outside the served roots."""
+        return self.roots.locate(name).location
+
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
         """Return the served tables, with the logs that the pages read, and the roots under which these are all.
 

@@ -1,6 +1,7 @@
 """A page of a table whose store does not answer says so, and can be left."""
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,12 @@ def test_the_wait_can_be_ended_before_the_store_answers(served: Silent) -> None:
     assert "The wait for the store was ended" in str(ended["regions"])
     assert not served.gate.is_set()
     served.gate.set()
+
+
+def test_another_table_of_the_same_name_is_not_taken_for_it(served: Silent) -> None:
+    with silence.under_way("s3://elsewhere/private/t"):
+        time.sleep(0.4)
+        window = _waiting(served)
+    assert "elsewhere" not in str(window.heard)
+    served.gate.set()
+    window.answer()
