@@ -11,17 +11,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = [
-    "ADDRESS_IN_PATH",
-    "HIDDEN",
-    "concealed",
-    "holds_credentials",
-    "safe_address",
-    "safe_path",
-    "secrets_of",
-    "without_credentials",
-]
-
 ADDRESS_IN_PATH: Final = r"(?i):/|%3A|\?|%3F|@|%40|#"
 """The paths that may contain credentials, as a pattern for Python and Arrow; paths below a table do not match."""
 HIDDEN: Final = "***"

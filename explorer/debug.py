@@ -15,8 +15,6 @@ from explorer.core.errors import ExplorerError
 from explorer.credentials import without_credentials
 from explorer.formatting import plain, readable_lines
 
-__all__ = ["DEBUG_VARIABLE", "SEE_MORE", "OneLine", "debugging", "in_words", "log_failure", "quiet_handlers"]
-
 DEBUG_VARIABLE: Final = "DELTA_EXPLORER_DEBUG"
 """The environment variable that switches full errors on: ``1``, ``true``, ``yes`` or ``on``."""
 SEE_MORE: Final = f"Run it again with --debug, or with {DEBUG_VARIABLE}=1 set, to see the full error."

@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 
 from explorer.credentials import ADDRESS_IN_PATH, safe_path
 
-__all__ = ["FileNames"]
-
 
 class FileNames:
     """The names of the live files of a version.

@@ -13,29 +13,6 @@ from math import isnan
 
 from explorer.credentials import safe_path
 
-__all__ = [
-    "UNKNOWN",
-    "age",
-    "compact",
-    "count",
-    "day",
-    "hidden_rows",
-    "moment",
-    "percent",
-    "plain",
-    "plotly_text",
-    "plural",
-    "quantity",
-    "readable_lines",
-    "shorten",
-    "shorten_apart",
-    "shorten_path",
-    "signed",
-    "size",
-    "timestamp",
-    "value_text",
-]
-
 UNKNOWN = "unknown"
 _MINUS = "\u2212"
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")

@@ -17,8 +17,6 @@ from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
 
-__all__ = ["Job", "JobEngine", "JobState", "RunningTasks"]
-
 JobState = Literal["running", "done", "failed", "cancelled"]
 Result = TypeVar("Result")
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
 
-__all__ = ["NewTable", "new_table"]
-
 
 def new_table(
     location: str | os.PathLike[str],

@@ -20,8 +20,6 @@ from explorer.core.transaction.row_engine import RowEngine
 from explorer.variables import CLIENTS_VARIABLE
 from explorer.version import VERSION
 
-__all__ = ["ENGINE_INFO", "my_clients", "set_limits", "system_context"]
-
 # A list of clients has a few lines.
 _MOST_BYTES: Final = 1 << 20
 # By path: which file was read last, and the clients in it.

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.rows.key_history import RowHistory
 
-__all__ = ["Table", "context_of", "open_table"]
-
 
 def open_table(
     location: str | os.PathLike[str],

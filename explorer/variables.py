@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CACHE_VARIABLE", "CLIENTS_VARIABLE"]
-
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """The environment variable that names the cache folder, or switches the cache off with ``off``."""
 CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"

@@ -14,11 +14,6 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue
 from explorer.core.transaction.intents.documents import intent_document
 from explorer.core.versions.commit_times import moment
 
-__all__ = [
-    "AuditDocument", "NotAnsweredRule", "ReportFinding", "audit_document", "canonical", "digest_of", "sealed",
-    "verdict",
-]  # fmt: skip
-
 _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 
 

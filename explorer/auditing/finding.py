@@ -8,8 +8,6 @@ import msgspec
 
 from explorer.core.transaction.intents.records import Intent
 
-__all__ = ["SEVERITIES", "Aspect", "Evidence", "Finding", "Place", "Remedy", "Severity"]
-
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
 """The severities, most severe first: wrong results or unreadable; action needed; good to know."""

@@ -23,8 +23,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["FooterDifference", "FooterReport", "compared_footers"]
-
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)
 # So many bytes the last two letters of a string take at most: what a writer that cuts it off may raise.

@@ -24,14 +24,6 @@ from explorer.core.log.verify.checksums import compare_totals
 from explorer.core.log.verify.listed_files import compaction_problems, compare_hint
 from explorer.core.log.verify.problem import LogProblem
 
-__all__ = [
-    "is_repairable",
-    "newest_checkpoint_problems",
-    "newest_checksum_problems",
-    "newest_compaction_problems",
-    "unusual_checkpoint_types",
-]
-
 _MOST_BYTES: Final = 4 << 20
 
 

@@ -14,8 +14,6 @@ from explorer.core.errors import RequestError
 from explorer.core.log.verify.integrity import IntegrityReport
 from explorer.core.transaction.row_engine import CheckReport
 
-__all__ = ["NOWHERE", "AuditInputs", "AuditOptions", "saved_chain_head"]
-
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Inputs to check; see `explorer.Table.audit`."""

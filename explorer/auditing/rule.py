@@ -11,8 +11,6 @@ import msgspec
 from explorer.auditing.finding import Aspect, Finding, Place, Remedy, Severity
 from explorer.auditing.subject import Subject
 
-__all__ = ["COMMANDS", "NotAnswered", "Rule", "see", "table_command", "verify_command", "written_again"]
-
 
 class NotAnswered(msgspec.Struct, frozen=True):
     """A rule that could not run: why, and what would answer it."""

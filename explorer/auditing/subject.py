@@ -43,9 +43,6 @@ from explorer.core.versions.retention.version_states import VersionRisks, Versio
 from explorer.core.versions.snapshot import Snapshot
 from explorer.storage.schemes import STORAGES
 
-__all__ = ["Subject", "newest_verdicts"]
-
-
 _MOST_STATISTICS: Final = 200_000
 
 

@@ -13,8 +13,6 @@ from explorer.auditing.rules import RULES
 from explorer.auditing.subject import Subject
 from explorer.core.errors import ExplorerError
 
-__all__ = ["Audit", "RuleResult", "audit"]
-
 _NEVER: Final = 2**63 - 1
 
 

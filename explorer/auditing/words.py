@@ -12,8 +12,6 @@ from explorer.core.protocol.arrow.arrays import Integers
 from explorer.core.versions.commit_times import moment
 from explorer.credentials import safe_path
 
-__all__ = ["commit_evidence", "duration", "in_sql", "named", "runs", "span", "spans", "time_text"]
-
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _MOST_NAMED = 4
 

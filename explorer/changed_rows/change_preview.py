@@ -12,8 +12,6 @@ from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion, FeedGap
 from explorer.core.versions.change_feed.sources import ReadEstimate, read_estimate
 
-__all__ = ["CHANGE_COLUMNS", "ChangePreview", "preview_of"]
-
 CHANGE_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 """Columns after the table's own."""
 _ORDER: Final = {"delete": 0, "insert": 1, "update_preimage": 2, "update_postimage": 2}

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-__all__ = ["MOST_VALUES", "comparable_rows", "comparable_values", "value_count"]
-
 MOST_VALUES: Final = 2_000_000
 """Values that are compared in one answer, those inside others counted."""
 _NAN: Final = ("NaN",)

@@ -10,8 +10,6 @@ import pyarrow as pa
 from explorer.core.versions.change_feed.sources import ReadEstimate
 from explorer.core.versions.column_matching import UncomparedColumn
 
-__all__ = ["KINDS", "RowDiffCounts", "RowDiffPreview", "difference_preview"]
-
 KINDS: Final = ("update", "delete", "insert")
 """Kinds of differences, in the order in which they are shown."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Epoch", "FollowedRange", "followed_range"]
-
 _IDS: Final = 1 << 63
 
 

@@ -10,8 +10,6 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.protocol.schema.edit import first_names
 from explorer.core.versions.column_matching import ColumnComparison
 
-__all__ = ["check_difference_keys", "check_keys", "check_names"]
-
 
 def check_keys(
     keys: Sequence[str],

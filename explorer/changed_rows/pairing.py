@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Matched", "Surplus", "matched_by_key", "pairs_by_id", "surplus"]
-
 Rows = Sequence[Hashable]
 
 

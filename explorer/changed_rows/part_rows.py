@@ -31,8 +31,6 @@ from explorer.first_rows.shapes import shapes_of, unread_table
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["PartRows", "check_budget", "check_values", "read_parts", "rows_schema"]
-
 MOST_FILES: Final = 128
 """Files that are opened for one answer."""
 MOST_BYTES: Final = 32 << 20

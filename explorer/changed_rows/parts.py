@@ -20,8 +20,6 @@ from explorer.core.versions.change_feed.sources import masked_difference
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["SourcePart", "source_parts"]
-
 Side = Literal["insert", "delete"]
 
 

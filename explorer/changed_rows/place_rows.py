@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PlacedRow", "row_at"]
-
 _ANY_ROWS: Final = 1 << 62
 
 

@@ -21,8 +21,6 @@ from explorer.core.protocol.schema.edit import first_names
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["checked_key"]
-
 _TAKEN: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str,
     "binary": bytes,

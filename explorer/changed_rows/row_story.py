@@ -23,8 +23,6 @@ from explorer.core.versions.column_matching import UncomparedColumn
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["MOST_STORED", "RowStep", "RowStory", "StoredRow", "row_story"]
-
 MOST_STORED: Final = 1_000
 """Rows of all files together that a key may have."""
 StepKind = Literal["present", "insert", "update", "delete", "move", "several"]

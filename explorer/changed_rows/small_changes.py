@@ -32,8 +32,6 @@ from explorer.first_rows.first_rows import SparkOnly
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["changed_rows", "small_changes"]
-
 _CHANGE_TYPE: Final = StructField(CHANGE_COLUMNS[0], PrimitiveType("string"))
 _Row = tuple[int, str]
 """The number of a row among those that were read, and what happened to it."""

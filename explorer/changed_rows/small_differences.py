@@ -32,8 +32,6 @@ from explorer.first_rows.first_rows import SparkOnly
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["side_rows", "small_differences"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Difference:

@@ -23,8 +23,6 @@ from explorer.first_rows.first_rows import SparkOnly
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["MOST_ROWS", "all_rows_of", "small_story"]
-
 MOST_ROWS: Final = 250_000
 """Rows of the files that may hold the row: of each, the key is compared."""
 _FILE: Final = "__explorer_story_file"

@@ -19,8 +19,6 @@ from explorer.core.protocol.deletion_vectors import read_rows
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import vector_descriptors
 
-__all__ = ["instances_of", "row_spans"]
-
 _Row = TypeVar("_Row")
 
 

@@ -30,8 +30,6 @@ from explorer.variables import CACHE_VARIABLE
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["app", "command_group", "main", "run"]
-
 _BROKEN_PIPE: Final = 141
 _STDOUT: Final = 1
 _COMMANDS: Final = {

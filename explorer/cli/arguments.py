@@ -15,11 +15,6 @@ import typer
 from explorer.storage.schemes import spellings
 from explorer.variables import CLIENTS_VARIABLE
 
-__all__ = [
-    "SCREEN", "ClientsOption", "ExactCsvFlag", "JsonFlag", "LimitOption", "LogSparkOption", "OutputOption",
-    "SparkOption", "TableArgument", "TimestampOption", "VersionOption", "grouped", "use_clients", "use_spark",
-]  # fmt: skip
-
 SCREEN: Final = 20
 """Rows shown to people without --limit."""
 

@@ -29,8 +29,6 @@ from explorer.core.errors import (
 )
 from explorer.debug import in_words
 
-__all__ = ["CANCELLED", "ErrorDocument", "exit_code", "facts_of"]
-
 CANCELLED: Final = 130
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (RequestError, 2),

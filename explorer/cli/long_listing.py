@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_long_listing"]
-
 # What rich leaves between columns, and the narrowest column into which a long text is broken.
 _GAP: Final = "   "
 _NARROWEST: Final = 12

@@ -29,8 +29,6 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.views.card import Card, CardRows
 
-__all__ = ["commands", "completions", "delta", "register"]
-
 _SPLIT = " \t"
 
 

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "check_agreed", "complain", "console", "counting", "emit", "encode", "exact", "facts", "later", "listing",
-    "note", "patience", "shown_in", "warn_without_schema",
-]  # fmt: skip
-
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _EXACT_TYPES: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal, UUID)
 """What the encoder writes itself."""

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from explorer.report.case_file import CaseFile
     from explorer.report.signature import SigningKey
 
-__all__ = [
-    "PASSPHRASE", "check_place", "check_signed_place", "read_case_file", "read_whole", "save_signed", "save_whole",
-    "signature_of", "signing_key",
-]  # fmt: skip
-
 PASSPHRASE: Final = "DELTA_EXPLORER_KEY_PASSPHRASE"  # noqa: S105  # the name of a variable
 """The environment variable that holds the passphrase of a key."""
 

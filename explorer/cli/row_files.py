@@ -28,11 +28,6 @@ from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.spreadsheet import cells, escaped_words, text_column
 from explorer.storage.atomic_write import atomic_write
 
-__all__ = [
-    "FORMATS", "WrittenRows", "check_exact_csv", "check_output", "is_read_by_people", "json_rows", "write_rows",
-    "written_words",
-]  # fmt: skip
-
 FORMATS: Final = (".parquet", ".csv", ".jsonl")
 _ROW_GROUP: Final = 131_072
 

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.spark.rows.row_streams import RowStream
 
-__all__ = [
-    "WrittenFile", "check_output_options", "followed", "limited", "list_rows", "print_rows", "print_stream", "waiting",
-    "write_stream",
-]  # fmt: skip
-
 _POLL_SECONDS: Final = 0.1
 
 

@@ -15,16 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = [
-    "FieldPlaces",
-    "Shape",
-    "check_field_ids",
-    "columns_of",
-    "in_96_bits",
-    "is_in_old_calendar",
-    "stored_names",
-]
-
 _FIELD_ID = b"PARQUET:field_id"
 
 

@@ -19,8 +19,6 @@ from explorer.core.protocol.table_definition import check_allowed_mapping
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ColumnSources", "case_collides", "column_sources", "column_sources_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnSources:

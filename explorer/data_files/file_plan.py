@@ -18,8 +18,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import ROWS_PER_FILE, FileLayout, stored_fields
 
-__all__ = ["CHANGE_TYPE", "FilePlan", "Leaf", "file_plan", "fresh_name", "held_fields"]
-
 CHANGE_TYPE: Final = "_change_type"
 """The column of a change file with the type of the change."""
 _CHANGE_FOLDER: Final = "_change_data/"

@@ -25,8 +25,6 @@ from explorer.core.protocol.partition_values import format_partition_value
 from explorer.data_files.file_plan import FilePlan
 from explorer.data_files.physical_columns import physical_column
 
-__all__ = ["WRITTEN", "writer"]
-
 WRITTEN = pa.schema(
     [
         ("location", pa.string()),

@@ -18,8 +18,6 @@ from explorer.data_files.file_plan import CHANGE_TYPE, FilePlan, held_fields
 from explorer.data_files.file_writer import writer
 from explorer.data_files.written_files import WrittenFiles, write_files
 
-__all__ = ["write_rows"]
-
 
 def write_rows(store: LogStore, layout: FileLayout, plan: FilePlan, rows: pa.Table) -> WrittenFiles:
     """Write rows as files of a table.

@@ -17,8 +17,6 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, chunk_of
 from explorer.core.protocol.arrow.rows_at_once import chunk_rows, rows_at_once
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["Room", "TooManyBytes", "held_parts", "measured_batches", "spans_of"]
-
 _BATCH_ROWS = 1 << 16
 
 

@@ -27,8 +27,6 @@ from explorer.data_files.arrow_columns import (
 from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
 
-__all__ = ["FOOTERS", "ObjectRows", "footer_reader", "open_file", "reader"]
-
 FOOTERS = pa.schema(
     [
         ("name", pa.string()),

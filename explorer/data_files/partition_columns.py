@@ -17,8 +17,6 @@ from explorer.core.protocol.partition_values import parse_partition_value, parti
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.data_files.column_sources import ColumnSources
 
-__all__ = ["partition_columns"]
-
 
 def partition_columns(columns: ColumnSources, files: pa.Table) -> dict[str, Any]:
     """Return the typed partition values of files, by logical name, one for each row of ``files``.

@@ -13,8 +13,6 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import PrimitiveType
 
-__all__ = ["physical_column"]
-
 _VARIANT: Final = to_arrow(PrimitiveType("variant"))
 
 

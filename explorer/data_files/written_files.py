@@ -23,8 +23,6 @@ from explorer.storage.local import LocalLogStore
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.schemes import scheme_of
 
-__all__ = ["WrittenFiles", "write_files"]
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:

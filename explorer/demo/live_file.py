@@ -15,8 +15,6 @@ from explorer.core.protocol.arrow.arrow_types import arrow_schema, physical_arro
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import StructField, StructType
 
-__all__ = ["DemoFile", "Mask", "logical_rows", "stored_rows"]
-
 Mask = npt.NDArray[np.bool_]
 
 

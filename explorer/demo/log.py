@@ -30,8 +30,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.demo.provenance import DemoProvenance
 from explorer.storage import open_store
 
-__all__ = ["LogWriter"]
-
 
 class LogWriter:
     """Writes the log of one table.

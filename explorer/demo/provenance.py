@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-__all__ = ["DELTA_RS", "SPARK", "Calendar", "DemoProvenance"]
-
 SPARK: Final = "Apache-Spark/4.2.1 Delta-Lake/4.4.0"
 DELTA_RS: Final = "delta-rs:py-1.6.6"
 

@@ -14,8 +14,6 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.demo.provenance import DemoProvenance
 from explorer.demo.writer import TableWriter
 
-__all__ = ["add_column", "drop_column", "rename_column", "vacuum"]
-
 _WEEK: Final = 7 * 24 * 3600 * 1000
 
 

@@ -16,8 +16,6 @@ from explorer.demo.provenance import Calendar
 from explorer.demo.stories import customers, events, invoices, ledger, orders, sensors
 from explorer.demo.writer import TableWriter
 
-__all__ = ["TABLES", "build_warehouse", "default_folder", "demo_warehouse", "ensure_warehouse", "is_warehouse"]
-
 # Each story, and how many weeks before the present one it begins.
 _STORIES: Final[dict[str, tuple[Callable[[TableWriter, Calendar], None], int]]] = {
     "archive/sensors-damaged": (sensors.tell, 30),

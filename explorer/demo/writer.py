@@ -51,8 +51,6 @@ from explorer.demo.live_file import DemoFile, Mask, logical_rows, stored_rows
 from explorer.demo.log import LogWriter
 from explorer.demo.provenance import DemoProvenance
 
-__all__ = ["TableWriter"]
-
 Predicate = Callable[[pa.Table], pa.ChunkedArray]
 Change = Callable[[pa.Table], pa.Table]
 _Matching = tuple[DemoFile, Mask]

@@ -24,8 +24,6 @@ from explorer.core.protocol.schema.data_types import DataType, PrimitiveType
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MOST_VALUES", "ColumnValues", "ValueBar", "column_values", "has_ranges", "range_ends", "value_bars"]
-
 MOST_VALUES: Final = 10
 """Values that are listed one by one."""
 _RANGES: Final = 10

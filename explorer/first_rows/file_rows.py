@@ -34,8 +34,6 @@ from explorer.first_rows.held_pages import file_with_pages
 from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
 
-__all__ = ["FileRows", "NotReadHere", "PageMemory", "missing_file", "read_rows_from", "wrong_size"]
-
 _Places = npt.NDArray[np.int64]
 MOST_BYTES: Final = 64 << 20
 """Bytes that the rows of a page may take, decoded."""

@@ -16,8 +16,6 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk
 from explorer.core.protocol.arrow.page_headers import page_headers
 from explorer.data_files.measured_batches import held_parts, spans_of
 
-__all__ = ["file_with_pages"]
-
 _Span = tuple[int, int]
 # Of so many bytes after the dictionary of a column chunk, most pages with the first hundred rows are part.
 _BEGINNING: Final = 1 << 18

@@ -23,8 +23,6 @@ from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import vector_descriptors
 
-__all__ = ["LiveFile", "MaskedRows", "live_files", "read_side_by_side", "read_vectors"]
-
 _T = TypeVar("_T")
 MaskedRows = npt.NDArray[np.uint64]
 _NONE: Final = np.empty(0, np.uint64)

@@ -16,8 +16,6 @@ from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.padding import padded_column
 
-__all__ = ["logical_columns"]
-
 
 def logical_columns(
     columns: ColumnSources,

@@ -17,8 +17,6 @@ from explorer.first_rows.row_conditions import RowCondition
 from explorer.first_rows.row_page import RowPage, RowPosition, page_of
 from explorer.first_rows.version_rows import MOST_FILES, VersionRows
 
-__all__ = ["MOST_TRIED", "matching_page"]
-
 MOST_TRIED: Final = 1 << 19
 """Rows on which a condition is tried for a page."""
 _WINDOW: Final = 1 << 12

@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from explorer.core.protocol.schema.char_types import Step, TextLength, padded_lengths
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, StructField, StructType
 
-__all__ = ["padded_column"]
-
 
 def padded_column(column: Any, field: StructField) -> Any:
     """Return the values of a column with its CHAR values padded, at any depth."""

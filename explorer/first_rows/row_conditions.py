@@ -38,8 +38,6 @@ from explorer.core.protocol.statistics.skipping_constants import constant_of
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowCondition", "judged"]
-
 _MOST_DIGITS: Final = 38
 _WHOLE_DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}

@@ -18,8 +18,6 @@ from explorer.core.protocol.arrow.arrays import mask, numpy_array, only_array, p
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowPage", "RowPosition", "files_holding", "live_rows", "page_of", "reading_phase", "share_note"]
-
 
 @dataclass(frozen=True, slots=True)
 class RowPosition:

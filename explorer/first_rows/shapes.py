@@ -26,8 +26,6 @@ from explorer.core.protocol.schema.nested_types import holds, nested_types
 from explorer.data_files.arrow_columns import FieldPlaces, Shape, is_in_old_calendar
 from explorer.data_files.column_sources import ColumnSources, case_collides
 
-__all__ = ["shapes_of", "unread_file", "unread_table"]
-
 # No file has a column of this name: void columns are in none.
 _NOWHERE: Final = "\0"
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["MOST_FILES", "VersionRows"]
-
 MOST_FILES: Final = 128
 """Files that are opened for a page."""
 MOST_MASKED: Final = 1 << 22

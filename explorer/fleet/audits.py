@@ -23,8 +23,6 @@ from explorer.fleet.spark_tasks import on_spark
 from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
 from explorer.storage.served_roots import table_folders
 
-__all__ = ["SCHEMA", "audit", "audits", "places", "ranked", "row_of"]
-
 SCHEMA: Final = pa.schema(
     [
         ("table", pa.string()),

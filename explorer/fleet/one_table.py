@@ -14,8 +14,6 @@ from explorer.core.errors import ExplorerError
 from explorer.credentials import concealed, secrets_of
 from explorer.table import open_table
 
-__all__ = ["TableAudit", "Task", "answer", "fault"]
-
 
 class TableAudit(msgspec.Struct, frozen=True):
     """What became of one table.

@@ -18,8 +18,6 @@ import pyarrow as pa
 
 from explorer.fleet.one_table import TableAudit, Task, fault
 
-__all__ = ["in_processes", "pooled"]
-
 _FEW: Final = 16
 """So many tables are read before another process is worth its start."""
 _AHEAD: Final = 4

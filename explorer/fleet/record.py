@@ -23,8 +23,6 @@ from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.atomic_write import atomic_write
 
-__all__ = ["AuditRecord"]
-
 
 class _Line(msgspec.Struct):
     """An audit that is done, and its options."""

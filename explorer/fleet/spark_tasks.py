@@ -26,8 +26,6 @@ from explorer.table import Table, open_table
 if TYPE_CHECKING:
     from explorer.job import Job
 
-__all__ = ["SCHEMA", "on_spark", "survey", "survey_row"]
-
 _ANSWERS: Final = pa.schema([("location", pa.string()), ("answer", pa.binary())])
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["ANNOUNCED", "announce"]
-
 ANNOUNCED: Final = (
     ("explorer.auditing.erasure.proof", "Erasure"),
     ("explorer.auditing.finding", "Finding"),

@@ -18,8 +18,6 @@ from explorer.views.card import Card, CardRows
 from explorer.views.cards import CARDED_BY_NAME, arrow_card, card_of, carded
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
-__all__ = ["card_html", "joined", "register", "tag"]
-
 
 def tag(name: str, *content: object, **attributes: object) -> Markup:
     """Return an element. ``class_`` is written ``class``, ``aria_label`` is written ``aria-label``.

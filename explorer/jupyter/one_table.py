@@ -15,8 +15,6 @@ from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.views.act.desk.draft import Attempts, ChangeableTable
 
-__all__ = ["OneTable"]
-
 
 class OneTable(FollowedTables):
     """The table of a widget: a `explorer.page.tables.Tables` with one entry, whatever name is asked for.

@@ -19,8 +19,6 @@ from explorer.views import TableView
 if TYPE_CHECKING:
     from explorer.spark.scan.results import Planned
 
-__all__ = ["FORMS", "changes_found", "check_paths", "converted", "rows_found", "selected_table"]
-
 FORMS: Final = ("arrow", "pandas", "spark")
 _NAMED: Final = 3
 

@@ -19,8 +19,6 @@ from explorer.views.figures.strip_frame import SPAN, StillBar, bars_of
 from explorer.views.figures.theme import LIGHT
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["picture_html", "picture_text"]
-
 _MARKS: Final = 96
 _COLOURS: Final = {"a": LIGHT.added, "r": LIGHT.removed, "m": LIGHT.remasked, "u": LIGHT.idle}
 _NOTE: Final = "A picture of the widget as it was; run the cell to use it."

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.diff import SnapshotDiff
 
-__all__ = ["TableExplorer"]
-
 _log = logging.getLogger(__name__)
 _THEMES = ("auto", "light", "dark")
 _LONGEST_VIEW = 40

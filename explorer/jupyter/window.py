@@ -19,8 +19,6 @@ from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.page.tables import Tables
 
-__all__ = ["NotebookHost", "WidgetWindow"]
-
 
 class NotebookHost:
     """A `explorer.page.host.Host`.

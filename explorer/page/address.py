@@ -20,8 +20,6 @@ from explorer.views.table.timeline import COLOURINGS
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import METRICS
 
-__all__ = ["STATUSES", "Address", "address_of"]
-
 STATUSES = ("", "broken", "wrong", "unread", "watch", "fine", "pending")
 """Which tables the list shows: all, those that are broken, those that this program cannot read, and those by their
 worst finding."""

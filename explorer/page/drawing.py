@@ -11,8 +11,6 @@ from markupsafe import Markup
 from explorer.page.host import Host
 from explorer.page.pages import TABLE_REGIONS, Rendered
 
-__all__ = ["Drawing", "first_figures", "window_values"]
-
 
 class Drawing:
     """The page that a window shows.

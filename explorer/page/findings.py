@@ -14,8 +14,6 @@ from explorer.page.tabs import tab_showing
 from explorer.views.act.intent_form import answers_of
 from explorer.views.card import TONES
 
-__all__ = ["AuditCard", "FindingView", "audit_card", "finding_view", "tone"]
-
 _MOST_NAMED = 3
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-__all__ = ["Host", "Identity", "KnownBy"]
-
 
 class KnownBy(Enum):
     """How the server knows a person."""

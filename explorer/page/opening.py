@@ -21,8 +21,6 @@ from explorer.page.tables import TableReading
 from explorer.views import TableFacts, TableView
 from explorer.views.table.overview import overview_of
 
-__all__ = ["PROGRESS", "Steps", "Stepwise", "Wait", "early_page", "reading_line"]
-
 _ResultT = TypeVar("_ResultT")
 
 

@@ -33,8 +33,6 @@ from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, problem_of
 
-__all__ = ["TABLE_REGIONS", "Rendered", "bar", "notice", "problem_page", "table_page", "waiting_page"]
-
 _log = logging.getLogger(__name__)
 _JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
 _JUDGED_SOON = 0.2

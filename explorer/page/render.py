@@ -16,8 +16,6 @@ import jinja2
 from explorer import formatting as fmt
 from explorer.views.table.commits import commit_sentence, time_basis
 
-__all__ = ["blocks", "environment", "render", "render_block", "render_blocks"]
-
 
 @cache
 def environment(*packages: str) -> jinja2.Environment:

@@ -9,11 +9,6 @@ from typing import Final
 
 from explorer.views.figures.theme import DARK, LIGHT, css_variables
 
-__all__ = [
-    "FOLDER", "SCRIPTS", "SHEET", "edition", "font_faces", "module_text", "plotly_script", "scripts_text",
-    "tokens",
-]  # fmt: skip
-
 FOLDER: Final = Path(__file__).parent
 SHEET: Final = "style/app.css"
 SCRIPTS: Final = ("styled", "chart", "strip", "page")

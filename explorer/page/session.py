@@ -27,11 +27,6 @@ from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
 from explorer.views.problems import problem_of
 
-__all__ = [
-    "CHECKING", "DRAWING", "PATIENCE", "WAITING", "WORKING", "PageRequest", "Session", "Tasks", "screen_of",
-    "theme_of",
-]  # fmt: skip
-
 _log = logging.getLogger(__name__)
 _LONGEST_QUERY: Final = 1_000_000
 PATIENCE: Final = 0.6

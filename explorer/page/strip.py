@@ -19,8 +19,6 @@ from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES
 from explorer.views.table_view import LEAST_WINDOW, clamped
 
-__all__ = ["ChartFigure", "Screen", "StripFigure", "opening", "still_bars", "strip"]
-
 _DAY: Final = 86_400_000
 _PERIODS: Final = (("30 d", 30 * _DAY), ("1 y", 365 * _DAY))
 _BESIDE: Final = 32

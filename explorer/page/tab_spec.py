@@ -18,11 +18,6 @@ from explorer.views import TableView
 from explorer.views.figures.plotly import Figure
 from explorer.views.listing import Listing
 
-__all__ = [
-    "Document", "Export", "Exported", "JsonText", "Page", "Tab", "TabSpec", "arranged", "export_files", "listed",
-    "narrowed", "pinned",
-]  # fmt: skip
-
 _MOST_COLUMNS: Final = 100
 
 

@@ -28,8 +28,6 @@ from explorer.views import TableFacts, TableView
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
 
-__all__ = ["TableSession"]
-
 _log = logging.getLogger(__name__)
 _PAGES = RightOfWay()
 # So many times as long for what comes with the page itself, before a part of it is shown instead.

@@ -21,8 +21,6 @@ from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
 
-__all__ = ["FollowedTable", "FollowedTables", "RightOfWay", "TableReading", "Tables"]
-
 
 class Tables(DeskTables, Protocol):
     """Tables by the names that addresses have.

@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from explorer.views import TableFacts
 
-__all__ = ["Changed", "Lost", "Newer", "TableBack", "TableReplaced", "VersionWatch"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lost:

@@ -11,8 +11,6 @@ from explorer.page.tables import Tables
 from explorer.report.signature import SigningKey
 from explorer.views import TableView
 
-__all__ = ["Handler", "Message", "NewWindow", "TabWork", "Window", "WindowWork"]
-
 
 class TabWork(Protocol):
     """The work of one tab in one window."""

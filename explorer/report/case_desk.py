@@ -23,8 +23,6 @@ from explorer.report.document import Pin
 from explorer.report.pins import case, pinned, report_findings
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["CaseDesk"]
-
 _UNTITLED: Final = "Case"
 _MOST_PINS: Final = 500
 _NAME_DIGITS: Final = 12

@@ -28,8 +28,6 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.limits import check_dotted_names
 from explorer.core.transaction.commit_plan import PlanDocument
 
-__all__ = ["AnyPin", "CaseFile", "CommitPin", "DiffPin", "FilePin", "FindingPin", "PlanPin", "RowsPin", "read_case"]
-
 _Version: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 

@@ -17,8 +17,6 @@ from explorer.core.errors import RequestError
 from explorer.report.document import FORMAT, TableReport, TablesReport
 from explorer.report.erasure_statement import ErasureStatement
 
-__all__ = ["AnyReport", "decode_report", "embedded", "embedding", "is_html", "read_statement"]
-
 _OPENS: Final = b'<script type="application/json" id="audit">'
 _CLOSES: Final = b"</script>"
 _ESCAPED: Final = re.compile("[<>&]|[^ -~]")

@@ -20,12 +20,6 @@ from explorer.core.compatibility.access import Access
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = [
-    "FORMAT", "Case", "ClientLine", "CommitLabel", "Figures", "HistoryMark", "LogCheck", "MissingPart", "Phrase",
-    "Pin", "ReportHistory", "Retention", "RetentionStep", "RuleLine", "Signer", "Since", "SinceLine", "StateLine",
-    "TableChange", "TableReport", "TablesReport", "Tone", "Unread", "title_of",
-]  # fmt: skip
-
 FORMAT: Final = "delta-explorer-report/1"
 Tone: TypeAlias = Literal["plain", "strong", "danger"]
 """How loud a phrase is said."""

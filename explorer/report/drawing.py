@@ -17,8 +17,6 @@ from explorer import formatting as fmt
 from explorer.report.document import CommitLabel, HistoryMark, ReportHistory, Retention, StateLine
 from explorer.views.table.timeline import Scale
 
-__all__ = ["HorizonDrawing", "StripDrawing", "draw_history", "draw_retention"]
-
 WIDTH: Final = 720
 _UP: Final = 40
 _DOWN: Final = 34

@@ -27,8 +27,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.credentials import safe_path
 from explorer.report.document import FORMAT, Signer, title_of
 
-__all__ = ["ErasureStatement", "erasure_statement"]
-
 _FOOTER: Final = "SHA-256 of the Parquet footer: its thrift bytes, their length and the closing magic"
 _ERASING: Final = ("DELETE", "UPDATE", "MERGE", "TRUNCATE", "REORG", "OPTIMIZE", "VACUUM START", "VACUUM END")
 _MOST_COMMITS: Final = 50

@@ -19,8 +19,6 @@ from explorer.report.document import CommitLabel, HistoryMark, ReportHistory, St
 from explorer.views.table.timeline import ALONE
 from explorer.views.table.version_axis import VersionAxis
 
-__all__ = ["history_marks", "time_of"]
-
 _MOST: Final = 124
 _STANDS_OUT: Final = ALONE
 _MOST_LABELS: Final = 3

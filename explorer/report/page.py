@@ -28,8 +28,6 @@ from explorer.report.erasure_statement import ErasureStatement
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render"]
-
 _LONGEST: Final = 20_000
 _MOST_NAMED: Final = 4
 _Thing = TypeVar("_Thing")

@@ -33,8 +33,6 @@ from explorer.report.case_file import (
 )
 from explorer.report.document import Case, Pin, PinFact
 
-__all__ = ["case", "pinned", "report_findings"]
-
 _MOST_ROWS: Final = 50
 _MOST_CHANGES: Final = 20
 

@@ -26,8 +26,6 @@ from explorer.core.versions.retention.version_states import STATES
 from explorer.report.document import ClientLine, LogCheck, Phrase, Retention, RetentionStep, TableChange, Tone
 from explorer.report.history_marks import time_of
 
-__all__ = ["client_lines", "first_deadline", "retention", "sentence", "table_changes"]
-
 _DAY: Final = 86_400_000
 _MOST_STEPS: Final = 90
 _MOST_CHANGES: Final = 200

@@ -30,8 +30,6 @@ from explorer.report.document import Signer
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["Signature", "SigningKey", "TrustedKey", "read_key", "read_signature", "read_trusted"]
-
 NAMESPACE: Final = "delta-explorer"
 """What a signature is for, so that it counts for nothing else."""
 

@@ -20,8 +20,6 @@ from explorer.core.errors import RequestError
 from explorer.report.decoding import embedded, is_html
 from explorer.report.document import Since, SinceLine
 
-__all__ = ["EarlierReport", "earlier_reports", "since"]
-
 _AnyFinding = TypeVar("_AnyFinding", "ReportFinding", "_EarlierFinding")
 _AGAIN = "Use a report written by delta-explorer audit, as .html or .json."
 

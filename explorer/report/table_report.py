@@ -36,8 +36,6 @@ from explorer.views.card import MOST, TONES, Card, first_rows, stated
 from explorer.views.cards import card_of
 from explorer.views.table.overview import totals_of
 
-__all__ = ["report_card", "table_report", "tables_report"]
-
 _PROGRAM: Final = f"Delta Table Explorer {VERSION}"
 _Part = TypeVar("_Part")
 

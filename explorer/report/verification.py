@@ -23,8 +23,6 @@ from explorer.report.page import render
 from explorer.report.signature import Signature, TrustedKey, read_signature
 from explorer.version import VERSION
 
-__all__ = ["Difference", "Verification", "verify_report"]
-
 _AROUND: Final = 60
 
 

@@ -23,8 +23,6 @@ from explorer.job import Job
 from explorer.spark.engine.job import submit
 from explorer.spark.engine.session import is_connect
 
-__all__ = ["Look", "equip", "map_tables", "package"]
-
 Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     # The type checker compares the signature of each function with that of the method.
     _checked: RowEngine = row_functions
 
-__all__ = ["spark_row_engine"]
-
 
 def spark_row_engine() -> RowEngine:
     """Return the engine that uses the session of this process, which starts at the first call of a method."""

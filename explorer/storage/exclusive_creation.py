@@ -19,8 +19,6 @@ from explorer.core.log.log_path import LOG_FOLDER
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = ["ConditionMissingError", "CreationProof", "is_passing_conflict", "is_plain_refusal"]
-
 _TRIES: Final = 3
 _RIVALS: Final = 2
 _STATUS: Final = re.compile(r"status code: (\d{3})")

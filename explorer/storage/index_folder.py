@@ -33,8 +33,6 @@ from explorer.storage.own_folder import make_own_folder
 from explorer.storage.schemes import known_scheme
 from explorer.variables import CACHE_VARIABLE
 
-__all__ = ["IndexFile", "IndexFolder", "user_indexes"]
-
 _FORMAT: Final = 3
 _SUFFIX: Final = f".v{_FORMAT}.index"
 # Of any version of this program, and what one that was stopped left behind.

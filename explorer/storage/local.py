@@ -37,8 +37,6 @@ from explorer.storage.open_folders import OpenFolders
 from explorer.storage.real_files import RealFiles
 from explorer.storage.roots import AllowedRoots, Opener, folder_of
 
-__all__ = ["LocalLogStore", "open_folder"]
-
 # Most commits fit: one call reads the file and shows that it has ended.
 _READ_SIZE: Final = 1 << 16
 # A pipe in the place of a file would otherwise keep its reader waiting for a writer.

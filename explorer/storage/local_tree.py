@@ -10,8 +10,6 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import int64s, mask, strings
 from explorer.storage.real_files import RealFiles
 
-__all__ = ["file_table", "local_files"]
-
 
 def local_files(root: str, files: RealFiles) -> pa.Table:
     """List the files of a folder; see `explorer.core.protocol.log_store.LogStore.list_files`.

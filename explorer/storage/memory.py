@@ -12,8 +12,6 @@ from explorer.storage.roots import AllowedRoots, Opener, meant_by
 if TYPE_CHECKING:
     from obstore.store import MemoryStore
 
-__all__ = ["memory", "open_memory"]
-
 
 def open_memory(url: str, options: Mapping[str, Any], opener: Opener, roots: AllowedRoots | None) -> ObjectLogStore:
     """Open the store of a URL; options mean nothing to it, and its caller checks the places."""

@@ -20,8 +20,6 @@ from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
 from explorer.storage.silence import GIVEN_UP
 
-__all__ = ["open_bucket"]
-
 _CLIENT_KEYS: Final = frozenset(
     ["allow_http", "allow_invalid_certificates", "connect_timeout", "pool_idle_timeout", "proxy_url", "timeout"]
 )

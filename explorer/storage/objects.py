@@ -39,9 +39,6 @@ from explorer.storage.silence import GIVEN_UP, answered, apart, gave_up, under_w
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = ["ObjectLogStore"]
-
-
 _IN_FLIGHT: Final = 256
 _TRIES: Final = 3
 _READ_BACK: Final = 1 << 20

@@ -9,8 +9,6 @@ from typing import Final
 
 from explorer.storage.real_files import RealFiles
 
-__all__ = ["OpenFolders"]
-
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 

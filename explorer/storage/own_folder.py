@@ -6,8 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["make_own_folder"]
-
 
 def make_own_folder(folder: Path) -> None:
     """Make a folder for its owner alone, or take an existing one of this user from all others.

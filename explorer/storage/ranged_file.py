@@ -12,8 +12,6 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["ranged_file"]
-
 # What is fetched at once, in bytes.
 _BLOCK: Final = 1 << 20
 

@@ -17,8 +17,6 @@ from typing import Final
 from explorer.core.errors import NotAllowed
 from explorer.storage.roots import AllowedRoots
 
-__all__ = ["RealFiles", "path_of_handle"]
-
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 

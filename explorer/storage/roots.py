@@ -13,19 +13,6 @@ from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.credentials import HIDDEN, holds_credentials, safe_address
 
-__all__ = [
-    "AllowedRoots",
-    "Opener",
-    "Roots",
-    "check_plain",
-    "folder_of",
-    "is_url",
-    "meant_by",
-    "places_of",
-    "resolved_folder",
-    "url_of",
-]
-
 Roots = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 """Places that a person gives, or one alone."""
 Opener = Callable[[str], tuple[LogStore, str]]

@@ -19,8 +19,6 @@ from explorer.storage.memory import open_memory
 from explorer.storage.object_stores import open_bucket
 from explorer.storage.roots import AllowedRoots, Opener, is_url
 
-__all__ = ["SCHEMES", "STORAGES", "Scheme", "known_scheme", "scheme_of", "spellings"]
-
 Rows = Literal["on disk", "fetched", "copied"]
 
 

@@ -16,8 +16,6 @@ from urllib.parse import urlsplit
 from explorer.core.errors import NotAllowed, TableNotFound
 from explorer.storage.roots import Roots, check_plain, is_url, places_of, resolved_folder
 
-__all__ = ["ServedRoots", "TableRef", "table_folders"]
-
 _DEPTH = 6
 _MOST = 5_000
 _LOG = "_delta_log"

@@ -14,8 +14,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-__all__ = ["GIVEN_UP", "SILENT", "answered", "apart", "gave_up", "silent_for", "under_way", "waiting_line"]
-
 SILENT: Final = 5.0
 """Seconds without an answer from which on people are told."""
 GIVEN_UP: Final = 60

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from explorer.spark.checks.column_profile import ColumnProfile, Profile, WrongStatistic
     from explorer.spark.rows.key_history import RowHistory
 
-__all__ = [
-    "MOST", "TONES", "Card", "CardRows", "Facts", "check_card", "first_rows", "history_card", "horizon_card",
-    "integrity_card", "profile_card", "row_diff_card", "skipping_card", "stated", "what_if_card",
-]  # fmt: skip
-
 MOST: Final = 8
 """Rows that a card shows."""
 TONES: Final = {"error": "danger", "warning": "warning", "info": "info"}

@@ -54,8 +54,6 @@ from explorer.views.card import (
 from explorer.views.problems import problem_of
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["CARDED_BY_NAME", "arrow_card", "card_of", "carded"]
-
 
 @singledispatch
 def card_of(value: object) -> Card:

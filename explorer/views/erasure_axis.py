@@ -16,20 +16,6 @@ from explorer.auditing.erasure.proof import ErasureStep, MatchedPlace
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 
-__all__ = [
-    "DAY",
-    "Bar",
-    "DayTick",
-    "ErasureAxis",
-    "StepMark",
-    "axis_of",
-    "bar_to",
-    "end_of",
-    "place_bars",
-    "step_marks",
-    "ticks",
-]  # fmt: skip
-
 DAY: Final = 86_400_000
 """ms."""
 _MOST_BARS: Final = 5

@@ -36,8 +36,6 @@ from explorer.views.erasure_axis import (
 )
 from explorer.views.listing import Listing, ListingColumn
 
-__all__ = ["ErasureView", "erasure_view", "place_listing"]
-
 _WORDS: Final[dict[State, tuple[str, str]]] = {
     "live": ("Live rows", "a delete hides them; their files remain"),
     "masked": ("Masked rows", "a deletion vector hides rows but does not erase them"),

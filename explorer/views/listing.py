@@ -26,8 +26,6 @@ from explorer.core.protocol.partition_values import partition_texts
 from explorer.credentials import safe_path
 from explorer.spreadsheet import plain_cell
 
-__all__ = ["MOST_OFFERED", "Listing", "ListingColumn", "column_matches", "csv_of", "partition_words"]
-
 _LAST = 2
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 

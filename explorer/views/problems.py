@@ -9,8 +9,6 @@ from explorer.core.log.contested import ContestedFiles
 from explorer.core.protocol.table_features import is_managed
 from explorer.debug import DEBUG_VARIABLE, in_words
 
-__all__ = ["Problem", "data_problems", "lost_problem", "problem_of", "replaced_problem"]
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:

@@ -26,8 +26,6 @@ from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES, AxisKind
 
-__all__ = ["LEAST_WINDOW", "METRICS", "TableView", "clamped"]
-
 LEAST_ZOOMABLE = 60
 LEAST_WINDOW = 12
 """Versions that a window has at least."""

@@ -53,8 +53,6 @@ from explorer.web.html import (
 from explorer.web.panel_host import PanelHost
 from explorer.web.served_tables import Catalog
 
-__all__ = ["create_app"]
-
 
 class FirstPages(Handler):
     """Prepares the session of each document, which Bokeh then hands to the application.

@@ -26,11 +26,6 @@ from tornado.httputil import HTTPServerRequest
 from explorer.page import render as page_render
 from explorer.page.resources import FOLDER, SCRIPTS, SHEET, edition, font_faces, plotly_script, tokens
 
-__all__ = [
-    "STATIC", "environment", "head_styles", "icon", "module_tag", "nonce_of", "plain_page", "plotly_tag",
-    "preload_tags", "render", "render_blocks", "script_addresses", "script_json", "script_tag", "sessions_json",
-]  # fmt: skip
-
 _KEPT_AS: Final = "_explorer_nonce"
 
 

@@ -24,8 +24,6 @@ from explorer.debug import quiet_handlers
 from explorer.web.app import create_app
 from explorer.web.serving.panel_server import take_over
 
-__all__ = ["check_read_only", "start"]
-
 _ALLOW: Final = "--allow-commits"
 FIRST_PAGE: Final = jinja2.Template(
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0">'

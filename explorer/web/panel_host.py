@@ -12,8 +12,6 @@ from tornado.ioloop import IOLoop
 
 from explorer.page.host import Identity
 
-__all__ = ["PanelHost"]
-
 
 class Bridge(JSComponent):
     """Hands messages on between the page's script and its session. It shows nothing itself."""

@@ -36,8 +36,6 @@ from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 
-__all__ = ["SPARK_DAYS", "Catalog", "Deed", "TableSummary"]
-
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30

@@ -19,8 +19,6 @@ import msgspec
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
 
-__all__ = ["Constants", "constants_of", "may_be_cut", "only_equalities"]
-
 _CUT: Final = 32
 """From so many bytes of UTF-8 on a text may be cut off: writers count 32 UTF-16 units, or 64 bytes."""
 

@@ -16,8 +16,6 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord, JsonValue
 from explorer.core.versions.commit_times import moment
 from explorer.credentials import safe_path, without_credentials
 
-__all__ = ["ErasureDocument", "NotAnsweredFile", "OtherTable", "erasure_document"]
-
 
 class StoredRows(JsonRecord, frozen=True, kw_only=True):
     """Matching rows of one stored file in one state.

@@ -28,8 +28,6 @@ from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["Hit", "LogSearch", "hits_and_reasons", "text_of"]
-
 _BOUNDS: Final[dict[str, LoggedPlace]] = {"minValues": "least value", "maxValues": "greatest value"}
 _SPOKEN: Final = frozenset(["operationParameters", "userMetadata"])
 _OWN_WORDS: Final = frozenset(

@@ -22,8 +22,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveVal
 from explorer.core.protocol.statistics.bounds import bound_value
 from explorer.core.protocol.statistics.skipping_truth import successor
 
-__all__ = ["NUMBERS", "TIMES", "LoggedPlace", "Range", "has_zone", "quoted_values", "range_of"]
-
 LoggedPlace: TypeAlias = Literal["least value", "greatest value", "partition value"]
 Range: TypeAlias = tuple[PrimitiveValue | None, PrimitiveValue | None]
 """The least and the greatest value that it can be; None where that is not known."""

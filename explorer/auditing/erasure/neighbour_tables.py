@@ -17,8 +17,6 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import data_locations
 
-__all__ = ["Neighbour", "NeighbourTable", "neighbours_of", "out_of_reach", "related"]
-
 
 class Neighbour(msgspec.Struct, frozen=True):
     """A table beside the one that is searched: its name, and how its log is opened."""

@@ -23,8 +23,6 @@ from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, D
 from explorer.core.versions.file_search import SearchResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Basis", "Erasure", "ErasureStep", "MatchedPlace", "State", "UnansweredFile", "erasure"]
-
 State = Literal["live", "masked", "history", "feed", "orphan"]
 STATES: Final[tuple[State, ...]] = ("live", "masked", "history", "feed", "orphan")
 

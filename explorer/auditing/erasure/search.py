@@ -32,8 +32,6 @@ from explorer.version import VERSION
 if TYPE_CHECKING:
     from explorer.job import Job
 
-__all__ = ["erasure_job", "prove_erasure"]
-
 _NO_CONSTANT = "the predicate has no constant to search the log for"
 _OTHER_VALUES = (
     "the log is searched for the constants of the predicate; its bounds and partition values may hold some that match "

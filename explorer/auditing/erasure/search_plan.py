@@ -37,8 +37,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS, SearchGroup
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["named_columns", "search_plan"]
-
 
 class SearchPlan(msgspec.Struct, frozen=True):
     """What to search, and what cannot be searched.

@@ -30,8 +30,6 @@ from explorer.core.versions.lifetimes.lifetimes import NEVER
 from explorer.core.versions.retention.expiry import FOREVER, Terms, expiries, is_hidden, last_needed, retention_terms
 from explorer.core.versions.retention.missing_files import absent
 
-__all__ = ["Role", "StoredFiles", "stored_files"]
-
 Role = Literal["live", "history", "feed", "orphan"]
 
 _VECTOR: Final = FILE_COLUMNS[5:]

@@ -26,8 +26,6 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.expiry import file_times, retention_terms
 
-__all__ = ["LogTraces", "Trace", "log_traces"]
-
 _DAY: Final = 86_400_000
 _SHOWN: Final = 80
 # A recursion error: brackets in brackets, deeper than can be followed.

@@ -38,8 +38,6 @@ from explorer.core.protocol.statistics.skipping_truth import truth_of
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ValueCondition", "folded", "logged_columns", "value_condition"]
-
 
 class LoggedColumn(msgspec.Struct, frozen=True):
     """A column of the newest version as some version stores it, or a column that had its name then.

@@ -28,8 +28,6 @@ from explorer.auditing.rules.rows import ROW_RULES
 from explorer.auditing.rules.stored import STORED_RULES
 from explorer.auditing.rules.values import VALUE_RULES
 
-__all__ = ["RULES"]
-
 RULES: Final[tuple[Rule, ...]] = (
     *ROW_RULES, *COLUMN_RULES, *VALUE_RULES, *EXPRESSION_RULES,
     *CLIENT_RULES, *LOG_RULES, *INTEGRITY_RULES, *STORED_RULES, *CHANGE_RULES,

@@ -16,8 +16,6 @@ from explorer.core.transaction.intents.records import SetProperties
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import horizon
 
-__all__ = ["CHANGE_RULES"]
-
 
 def _gaps(subject: Subject) -> tuple[Finding, ...]:
     """Report versions without a change feed since it was first enabled."""

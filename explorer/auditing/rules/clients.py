@@ -14,8 +14,6 @@ from explorer.core.compatibility.access import Access, ClientVerdict, losses, re
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.protocol.actions import Protocol
 
-__all__ = ["CLIENT_RULES", "demands_more"]
-
 
 def _wrong(subject: Subject) -> tuple[Finding, ...]:
     return (*_mine(subject, "wrong"), *_wrong_of_all(subject))

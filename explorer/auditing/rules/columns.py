@@ -16,8 +16,6 @@ from explorer.core.protocol.schema.nested_types import nested_types
 from explorer.core.transaction.intents.records import DropConstraint, RenameColumn, SetColumnMapping
 from explorer.core.transaction.new_files.row_constraints import StoredExpression, stored_expressions
 
-__all__ = ["COLUMN_RULES", "EXPRESSION_RULES"]
-
 _MOST_NAMED: Final = 4
 
 

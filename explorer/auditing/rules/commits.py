@@ -15,8 +15,6 @@ from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = ["COMMIT_RULES"]
-
 _HOUR: Final = 3_600_000
 _DAY: Final = 24 * _HOUR
 _RECENT: Final = 30 * _DAY

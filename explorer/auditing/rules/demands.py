@@ -22,8 +22,6 @@ from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE
 from explorer.core.protocol.table_properties.table_property import Interval, TableProperty
 from explorer.core.transaction.intents.records import EnableFeature, SetProperties, UnsetProperties
 
-__all__ = ["DEMAND_RULES"]
-
 _MOST: Final = 4
 _UNLIKE_MONTHS: Final = "interval 30 days"
 

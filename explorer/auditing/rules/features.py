@@ -16,8 +16,6 @@ from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.transaction.intents.records import DropFeature
 from explorer.core.transaction.proposals.features import DROPPABLE
 
-__all__ = ["FEATURE_RULES"]
-
 _KNOWN_BY_ALL: Final = frozenset({"appendOnly", "invariants"})
 # Features that leave a trace in metadata, schema or files; of others it cannot be said that nothing uses them.
 _TRACED: Final = frozenset({"deletionVectors", "columnMapping", "checkConstraints"})

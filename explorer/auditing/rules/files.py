@@ -21,8 +21,6 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, flags, 
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.transaction.intents.records import Optimize, Purge, RecomputeStatistics
 
-__all__ = ["FILE_RULES"]
-
 # Writers cut the greatest time to milliseconds, and not the least.
 _CUT_OFF: Final = 1_000  # microseconds
 

@@ -16,8 +16,6 @@ from explorer.core.protocol.table_features import VACUUM_CHECK, active_features
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.transaction.intents.records import EnableFeature, SetProperties
 
-__all__ = ["HAZARD_RULES"]
-
 _DAY: Final = 86_400_000
 _MOST_DIGITS: Final = 18
 

@@ -26,8 +26,6 @@ from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.transaction.intents.records import Checkpoint, Restore, Update
 
-__all__ = ["FAULTS", "INTEGRITY_RULES", "OTHER_RULES"]
-
 # A writer that drops deletion vectors removes their files as if they were data files, so that VACUUM takes them.
 _VECTOR_FILE: Final = re.compile(r"(\A|/)deletion_vector_[^/]*\.bin\Z")
 _WORSE: Final = frozenset({"added and removed"})

@@ -19,8 +19,6 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.transaction.intents.records import Optimize
 
-__all__ = ["LAYOUT_RULES", "QUERY_RULES", "needed_columns", "unrecorded_columns"]
-
 _MANY: Final = 100
 _TOO_MANY: Final = 1_000
 _THIN: Final = 10_000_000

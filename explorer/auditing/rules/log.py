@@ -16,8 +16,6 @@ from explorer.core.log.verify.file_values import FileValues
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL
 from explorer.core.transaction.intents.records import Checkpoint
 
-__all__ = ["LOG_RULES"]
-
 _OVERDUE: Final = 3
 _FEWEST: Final = 30
 _MOST_FAULTS: Final = 4

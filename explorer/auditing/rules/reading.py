@@ -22,8 +22,6 @@ from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.schema.type_widening import unlisted_changes
 from explorer.core.protocol.table_features import is_managed, missing_features
 
-__all__ = ["READING_RULES"]
-
 _MOST: Final = 4
 _LEAVING: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\."
 

@@ -21,8 +21,6 @@ from explorer.core.transaction.intents.records import SetProperties, UnsetProper
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 
-__all__ = ["RETENTION_RULES"]
-
 _LOST: Final = "They can then no longer be read, compared, or restored."
 _THERE: Final = "All their files still exist."
 _UNKNOWN: Final = "According to the log. A vacuum may have run unrecorded."

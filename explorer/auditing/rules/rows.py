@@ -15,8 +15,6 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["ROW_RULES"]
-
 _SHARE: Final = 0.20
 _FEWEST: Final = 100
 _REFILLED: Final = 0.9

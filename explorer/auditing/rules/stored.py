@@ -18,8 +18,6 @@ from explorer.core.protocol.arrow.arrays import joined, mask, numbers
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS
 from explorer.core.transaction.intents.records import Vacuum
 
-__all__ = ["STORED_RULES"]
-
 _UNLISTED: Final = NotAnswered("The table’s folder was not listed. Repeat the audit with its files.")
 _CHANGE_DATA: Final = "_change_data/"
 _NAMED: Final = ["path", "raw_path", "dv_storage_type", "dv_path_or_inline"]

@@ -24,8 +24,6 @@ from explorer.core.transaction.intents.records import DropNotNull, SetNotNull, S
 from explorer.core.transaction.proposals.identity_columns import identity_rule, recorded_extreme
 from explorer.core.transaction.row_engine import CheckResult
 
-__all__ = ["VALUE_RULES"]
-
 _ENOUGH: Final = 10_000
 
 

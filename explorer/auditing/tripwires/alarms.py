@@ -29,8 +29,6 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.history import History
 
-__all__ = ["Alarm", "alarms", "tried"]
-
 _MINUTE: Final = 60_000
 
 

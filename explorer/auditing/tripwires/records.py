@@ -27,11 +27,6 @@ from explorer.core.protocol.limits import check_dotted_names
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import span_milliseconds, zone_named
 
-__all__ = [
-    "NewAuthor", "NewEngine", "PropertyChanged", "ProtocolRaised", "RetentionShortened", "RowsRemoved",
-    "SchemaChanged", "Silence", "Tripwire", "read_tripwires",
-]  # fmt: skip
-
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
 _HEAD: Final = re.compile(r"^\s*\[\[\s*tripwire\s*\]\]")
 _LINE: Final = re.compile(r"at line (\d+)")

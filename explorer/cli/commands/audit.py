@@ -24,8 +24,6 @@ from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
 from explorer.table import open_table
 
-__all__ = ["audit"]
-
 _FINDINGS: Final = 1
 _check_option = partial(typer.Option, rich_help_panel="Further checks")
 _many_option = partial(typer.Option, rich_help_panel="Many tables")

@@ -17,8 +17,6 @@ from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
-__all__ = ["BlameLine", "blame"]
-
 _HEADINGS = ["version", "when", "who", "what", "name", "before", "after", "operation", "reason"]
 
 NameArgument = Annotated[

@@ -16,8 +16,6 @@ from explorer.storage.index_folder import IndexFile, user_indexes
 from explorer.variables import CACHE_VARIABLE
 from explorer.version import VERSION
 
-__all__ = ["CacheLine", "cache"]
-
 ActionArgument = Annotated[
     Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List the cached tables, or remove them.")
 ]

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from explorer.changed_rows.change_preview import ChangePreview
     from explorer.core.versions.change_feed.feed import ChangeSources
 
-__all__ = ["ChangesFile", "FeedGaps", "changes"]
-
 
 class ChangesFile(WrittenFile, frozen=True, kw_only=True):
     """The changes of a range of versions in a file; ``skipped`` are the versions that cannot be read, and why."""

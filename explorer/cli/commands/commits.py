@@ -23,8 +23,6 @@ from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.formatting import UNKNOWN, count, hidden_rows, plural, quantity, size, timestamp
 
-__all__ = ["DiffDocument", "HistoryLine", "diff", "history"]
-
 _COLUMNS = {"operation_parameters": "parameters", "operation_metrics": "metrics", "user_metadata": "reason"}
 """The columns of the history that have another name than the field."""
 _TEXTS = ("reason", "parameters", "engine_info")

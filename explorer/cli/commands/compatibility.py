@@ -23,8 +23,6 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.planner import access_change
 from explorer.system import my_clients
 
-__all__ = ["CompatibilityLine", "compatibility"]
-
 _HEADINGS = ["client", "from version", "read", "write", "because of", "source", "as of"]
 _ABOUT_MINE = ("mine", "seen", "version", "role", "owner", "note")
 _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "after", "because of"]

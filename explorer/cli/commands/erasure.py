@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from explorer.auditing.erasure.proof import MatchedPlace
     from explorer.report import ErasureStatement
 
-__all__ = ["erasure"]
-
 _STATES = {
     "live": "every reader sees them",
     "masked": "hidden by a deletion vector, not erased",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from explorer.report import Verification
     from explorer.report.case_file import AnyPin, PlanPin
 
-__all__ = ["pin", "verify_report"]
-
 _CHANGED: Final = 1
 
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from explorer.core.protocol.statistics.column_summary import ColumnSummary
     from explorer.core.protocol.statistics.data_skipping import SkippingCounts
 
-__all__ = [
-    "ColumnSummaryLine",
-    "FileLine",
-    "MaskedFileLine",
-    "StatisticsLine",
-    "UndecidedParts",
-    "deletion_vectors",
-    "files",
-    "statistics",
-]
-
 _AT_ONCE: Final = 5_000
 _NONE_LISTED: Final = "No file is listed: --limit is 0."
 WhereOption = Annotated[

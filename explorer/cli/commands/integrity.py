@@ -11,8 +11,6 @@ from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
 
-__all__ = ["VerifyDocument", "verify"]
-
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from explorer.new_table import NewTable
     from explorer.views.act.plan_view import LossGroup
 
-__all__ = ["commit", "plan", "read_intent"]
-
 IntentArgument = Annotated[
     str,
     typer.Argument(

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
     from explorer.report.since import EarlierReport
 
-__all__ = ["ReportOptions", "is_severe", "print_findings", "report"]
-
 _FINDINGS: Final = 1
 _report_option = partial(typer.Option, rich_help_panel="Report")
 

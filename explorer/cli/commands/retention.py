@@ -21,8 +21,6 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.horizon import Horizon, VersionRange, WhatIf
 from explorer.core.versions.retention.version_states import VersionState
 
-__all__ = ["RetentionLine", "WhatIfDocument", "retention"]
-
 _NAMED = 2
 """So many missing files are named for people: with three names of Spark a cell would be cut off."""
 

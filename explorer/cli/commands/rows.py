@@ -35,8 +35,6 @@ from explorer.cli.row_output import (
 if TYPE_CHECKING:
     from explorer.first_rows.row_page import RowPage
 
-__all__ = ["RowsFile", "head", "rows"]
-
 
 class RowsFile(WrittenFile, frozen=True, kw_only=True):
     """The rows of a version in a file."""

@@ -23,8 +23,6 @@ from explorer.debug import quiet_handlers
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
 
-__all__ = ["ServedDemo", "ServerReady", "UserSaved", "demo", "passwd", "serve"]
-
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
 

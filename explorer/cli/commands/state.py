@@ -21,8 +21,6 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.schema.data_types import UnreadColumn, format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage, NameHazard
 
-__all__ = ["LineageLine", "SnapshotDocument", "columns", "snapshot"]
-
 
 class SnapshotDocument(JsonRecord, frozen=True, kw_only=True):
     """A table at a version.

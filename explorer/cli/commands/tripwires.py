@@ -26,8 +26,6 @@ from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.table import Table, open_table
 
-__all__ = ["AlarmLine", "TrialLine", "tripwires"]
-
 _FIRED: Final = 1
 
 Rules = Annotated[

@@ -39,19 +39,6 @@ from explorer.core.protocol.table_definition import read_definition
 from explorer.core.protocol.table_features import FEATURES, missing_features, supported_features
 from explorer.core.protocol.table_properties.values import constraints
 
-__all__ = [
-    "Access",
-    "AccessLoss",
-    "ClientVerdict",
-    "Requirements",
-    "compatibility",
-    "loss_of",
-    "losses",
-    "requirements",
-    "stored_requirements",
-    "verdict_of",
-]
-
 Access = Literal["yes", "no", "wrong", "unknown"]
 
 # A client that refuses a table does no harm, so a refusal ranks before a wrong answer.

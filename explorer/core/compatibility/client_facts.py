@@ -15,8 +15,6 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = ["OTHERS", "PROTOCOL", "ClientFact", "ClientFacts", "Operation", "Statement", "client_facts", "parse_facts"]
-
 Operation = Literal["read", "write"]
 
 PROTOCOL: Final = "protocol"

@@ -29,36 +29,6 @@ from explorer.core.protocol.table_properties.table_property import (
     TableProperty,
 )
 
-__all__ = [
-    "EMPTY_STRING",
-    "FILE_FORMAT",
-    "FILE_URL",
-    "LIKE_NAMES",
-    "NO_PARTITION_COLUMN",
-    "NO_URI",
-    "ONLY_PARTITION_COLUMNS",
-    "OTHER_STORAGE",
-    "PARTITION_CASE",
-    "PARTITION_TWICE",
-    "PROPERTY_INTERVAL",
-    "PROPERTY_READ",
-    "PROPERTY_VALUE",
-    "SCHEMA_EXTRA",
-    "SCHEMA_MEMBER",
-    "UNKNOWN_STORAGE",
-    "UNLISTED_CHANGE",
-    "UNLISTED_TYPE",
-    "UNSUPPORTED_MAPPING",
-    "VOID_COLUMN",
-    "demands_beyond",
-    "demands_of",
-    "demands_of_contested",
-    "demands_of_paths",
-    "is_unreadable",
-    "paths_without_uri",
-    "respelled_partitions",
-]
-
 VOID_COLUMN: Final = "void column"
 """A column or a nested field of type void."""
 PARTITION_CASE: Final = "partition column of another case"

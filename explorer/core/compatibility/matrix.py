@@ -22,8 +22,6 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_features import why_not_readable, why_not_writable
 
-__all__ = ["WORST_FIRST", "MatrixRow", "MyLoss", "losses_in_words", "matrix", "my_losses", "releases_in_words"]
-
 WORST_FIRST: Final[tuple[Access, ...]] = ("wrong", "no", "unknown", "yes")
 _UNKNOWN: Final = "no facts are known of this release"
 

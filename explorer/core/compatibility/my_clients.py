@@ -24,8 +24,6 @@ from explorer.core.compatibility.releases import WriterSeen, client_named, known
 from explorer.core.errors import RequestError
 from explorer.core.protocol.limits import check_dotted_names
 
-__all__ = ["MyClient", "Role", "parse_my_clients", "with_writers"]
-
 Role = Literal["reader", "writer", "both"]
 _ROLES: Final[tuple[Role, ...]] = get_args(Role)
 _OPERATIONS: Final[dict[Role, tuple[Operation, ...]]] = {

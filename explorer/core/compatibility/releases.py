@@ -19,8 +19,6 @@ from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import CommitInfo
 
-__all__ = ["OWN_ENGINE", "WriterSeen", "WrittenCommit", "client_named", "engine_named", "known_release", "writers_seen"]
-
 _ALIASES: Final = {
     "spark": "delta-spark",
     "delta lake": "delta-spark",

@@ -15,8 +15,6 @@ import msgspec
 
 from explorer.core.protocol import limits
 
-__all__ = ["action_lines", "part_end"]
-
 _DOCUMENT: Final = msgspec.json.Decoder(msgspec.Raw)
 _NEAR: Final = 1 << 20
 _BETWEEN: Final = re.compile(rb"\}(?=[^\S\n]*+\n)\s*+(?=\{)")

@@ -20,8 +20,6 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
 from explorer.core.protocol.table_features import COORDINATED_FEATURES, about_drafts, supported_features
 
-__all__ = ["CatalogCommits", "CatalogStore", "check_published", "ratified"]
-
 _UNPUBLISHED: Final = (STAGED_FOLDER, f"{LOG_FOLDER}/_commits")
 """Where commits wait to be published; the second is that of older drafts."""
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"

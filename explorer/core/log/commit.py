@@ -24,21 +24,6 @@ from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadat
 from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
 from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
-__all__ = [
-    "Commit",
-    "CommitFile",
-    "SmallActions",
-    "decode_commit",
-    "decode_commits",
-    "decode_line",
-    "decode_plain_lines",
-    "decode_provenance",
-    "decode_small_actions",
-    "is_provenance",
-    "parse_commit_info",
-    "two_actions",
-]
-
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
 _TOGETHER = 1 << 18  # bytes that fit a processor's cache

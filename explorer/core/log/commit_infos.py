@@ -20,8 +20,6 @@ from explorer.core.protocol.json_values import exact_number
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["read_commit_infos"]
-
 # Most provenance is shorter than this. Where that of a log is longer, more of its commits is read, and all of them
 # where it is not in the first line.
 _START: Final = 1 << 11

@@ -25,8 +25,6 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.logical_files import FileSource, LogicalFiles
 from explorer.core.protocol.partition_values import partition_texts
 
-__all__ = ["ContestedFiles", "ContestedWarning", "contested_files", "files_of_empty_strings", "respelled_files"]
-
 _READERS: Final = (
     "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
 )

@@ -30,8 +30,6 @@ from explorer.core.protocol.arrow.arrays import Int64s
 from explorer.core.protocol.log_store import JoinedObjects
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["CommitPiece", "DecodedPart", "decode_joined", "decode_parts"]
-
 # Bytes that are decoded together. In fewer than the second, similar lines are not worth a search.
 _PART: Final = 1 << 22
 _FEWEST: Final = 1 << 17

@@ -22,17 +22,6 @@ from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_jso
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = [
-    "LastCheckpoint",
-    "canonical_form",
-    "digests",
-    "encode_last_checkpoint",
-    "hint_text",
-    "hinted_version",
-    "parse_last_checkpoint",
-    "read_last_checkpoint",
-]
-
 
 class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
     """The contents of the hint: the version of a checkpoint and the number of its parts."""

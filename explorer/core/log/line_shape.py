@@ -14,8 +14,6 @@ from typing import Final, NamedTuple, TypeAlias
 from explorer.core.log.commit import decode_plain_lines
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["LONGEST_PIECE", "LineShape", "Piece", "Value", "shape_of"]
-
 LONGEST_PIECE: Final = 1 << 10
 """Bytes of a piece, at most."""
 

@@ -22,18 +22,6 @@ from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, STAGED_FOLDE
 from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
-__all__ = [
-    "CompleteCheckpoint",
-    "ListedLog",
-    "NamedVersion",
-    "complete_checkpoints",
-    "list_files",
-    "list_staged",
-    "named_by_hint",
-    "newest_named",
-    "sorted_files",
-]
-
 
 class NamedVersion(msgspec.Struct, frozen=True):
     """A version that has no commit and no complete checkpoint, though files of the log name it or a later one.

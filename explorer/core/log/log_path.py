@@ -15,21 +15,6 @@ from uuid import UUID
 
 import msgspec
 
-__all__ = [
-    "LAST_CHECKPOINT",
-    "LOG_FOLDER",
-    "SIDECAR_FOLDER",
-    "STAGED_FOLDER",
-    "LogFileKind",
-    "LogPath",
-    "checkpoint_name",
-    "checksum_name",
-    "commit_name",
-    "compaction_name",
-    "parse_log_name",
-    "replaced_name",
-]
-
 LOG_FOLDER: Final = "_delta_log"
 LAST_CHECKPOINT: Final = "_delta_log/_last_checkpoint"
 SIDECAR_FOLDER: Final = "_delta_log/_sidecars"

@@ -33,20 +33,6 @@ from explorer.core.protocol.log_store import JoinedObjects, LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource, LogicalFiles
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = [
-    "Reconciliation",
-    "Superseded",
-    "advance_state",
-    "checkpoint_reader",
-    "read_commit_files",
-    "read_commit_starts",
-    "read_commits",
-    "read_parts",
-    "read_small_actions",
-    "replay_files",
-    "replay_state",
-]
-
 _BATCH = 1024
 _BATCH_BYTES = 1 << 22
 _Joined: TypeAlias = tuple[Sequence[LogPath], JoinedObjects]

@@ -19,8 +19,6 @@ from explorer.core.protocol.arrow.digits import decimal_numbers
 from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, is_at, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
-__all__ = ["SimilarActions", "SimilarLines", "SortedText"]
-
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
 _ASCII: Final = 0x7F
 _HEADS: Final = tuple(np.uint64(int.from_bytes(head, "little")) for head in (b'{"add":{', b'{"remove'))

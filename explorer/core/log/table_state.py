@@ -24,19 +24,6 @@ from explorer.core.protocol.actions import (
 from explorer.core.protocol.json_values import JsonObject, exact_number
 from explorer.core.protocol.limits import check_json_values
 
-__all__ = [
-    "MASK_BINS",
-    "ListedFile",
-    "MaskHistogram",
-    "RecordedFile",
-    "SizeHistogram",
-    "TableState",
-    "VersionChecksum",
-    "decode_checksum",
-    "same_metadata",
-    "same_protocol",
-]
-
 
 class TableState(msgspec.Struct, frozen=True):
     """The small actions in force at a version."""

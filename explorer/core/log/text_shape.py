@@ -13,8 +13,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["TextShape", "misshapen"]
-
 _BYTE_ORDER_MARKS: Final = {
     b"\xef\xbb\xbf": "UTF-8",
     b"\xff\xfe\0\0": "UTF-32",

@@ -17,8 +17,6 @@ from explorer.core.log.log_path import LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.protocol.arrow.arrays import Int64s, int64s, strings
 from explorer.core.protocol.log_store import ListedObjects, seen_of
 
-__all__ = ["VersionFiles"]
-
 _DIGITS: Final = 20
 # A version in twenty digits that surely fits into 64 bits; other names are parsed one by one.
 _USUAL: Final = re.compile(r"00[0-9]{18}\.(?:(json)|crc)").fullmatch

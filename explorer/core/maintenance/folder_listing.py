@@ -35,8 +35,6 @@ from explorer.core.versions.retention.expiry import FOREVER, retention_terms
 from explorer.core.versions.retention.missing_files import absent, data_locations
 from explorer.core.versions.retention.readable_until import FILE_STATES, FolderScan
 
-__all__ = ["is_leftover", "leftovers", "scan_folder"]
-
 _LIVE, _REMOVED, _CHANGES, _ORPHAN = range(len(FILE_STATES))
 _Changes = list[tuple[Commit, int]]
 

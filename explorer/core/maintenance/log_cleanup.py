@@ -26,9 +26,6 @@ from explorer.core.protocol.table_properties.registry import CHECKPOINT_PROTECTI
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 from explorer.core.versions.retention.expiry import file_times
 
-__all__ = ["CleanupFile", "CleanupPlan", "clean_log", "plan_cleanup"]
-
-
 _DAY: Final = 86_400_000
 _ORDER: Final = (
     LogFileKind.STAGED_COMMIT,

@@ -42,8 +42,6 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["do_maintenance", "plan_maintenance"]
-
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _UUID_NAME: Final = "UUID"
 

@@ -39,18 +39,6 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, is_hidden
 
-__all__ = [
-    "UNNAMED",
-    "ReferencedFiles",
-    "UnusedFiles",
-    "exempt",
-    "needed_files",
-    "other_tables",
-    "shadowed",
-    "unused_files",
-]
-
-
 UNNAMED: Final = int(np.iinfo(np.int64).min)
 """Time of a file that nothing names."""
 

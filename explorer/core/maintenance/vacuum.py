@@ -35,8 +35,6 @@ from explorer.core.versions.retention.expiry import retention_terms
 from explorer.core.versions.retention.missing_files import absent
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PlannedMaintenance", "delete_unused", "plan_vacuum"]
-
 
 class PlannedMaintenance(msgspec.Struct, frozen=True):
     """The part of a plan that the table decides."""

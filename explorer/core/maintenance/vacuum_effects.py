@@ -24,8 +24,6 @@ from explorer.core.versions.retention.expiry import FOREVER
 from explorer.core.versions.retention.missing_files import MissingFiles, data_locations
 from explorer.core.versions.retention.readable_until import feed_readable_until
 
-__all__ = ["VacuumEffects", "vacuum_effects", "versions_in_words"]
-
 _SHADOW: Final = "Hadoop's checksum of a deleted file"
 _UNNAMED: Final = "no action of the log names it"
 

@@ -16,26 +16,6 @@ from msgspec import to_builtins
 
 from explorer.core.protocol.json_values import JsonObject, JsonValue, decode_json, encode_json
 
-__all__ = [
-    "Action",
-    "Add",
-    "AddCDCFile",
-    "CheckpointMetadata",
-    "CommitInfo",
-    "DeletionVectorDescriptor",
-    "DeletionVectorId",
-    "DomainMetadata",
-    "Format",
-    "Int64",
-    "Metadata",
-    "Protocol",
-    "Remove",
-    "Sidecar",
-    "TransactionAction",
-    "encode_line",
-]
-
-
 Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """Numbers as wide as the protocol's; JSON itself has no such bounds."""

@@ -15,8 +15,6 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.schema.column_mapping import MappingMode, physical_paths
 from explorer.core.protocol.schema.data_types import StructType
 
-__all__ = ["clustering_columns"]
-
 DOMAIN: Final = "delta.clustering"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["all_of", "counted"]
-
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
     """Return ``1 file`` or ``1,234 files``.

@@ -24,8 +24,6 @@ from explorer.core.protocol.log_store import LogStore
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["DataFooter", "FooterColumn", "UnreadFooter", "footers_of", "is_exact_bound"]
-
 _READERS: Final = 8
 _CUT_TEXT: Final = 60
 """From so many bytes on a footer may have only the beginning of a string."""

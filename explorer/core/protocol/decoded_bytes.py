@@ -13,8 +13,6 @@ import msgspec
 
 from explorer.core.protocol import limits
 
-__all__ = ["DecodedBytes"]
-
 
 class _CacheEntry(msgspec.Struct, frozen=True):
     size: int

@@ -25,19 +25,6 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.limits import check_masked_rows
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = [
-    "check_descriptor",
-    "decode_bitmap",
-    "encode_bitmap",
-    "encode_vectors",
-    "location",
-    "read_rows",
-    "unframe",
-    "vector_file_name",
-    "z85_decode",
-    "z85_encode",
-]
-
 RowIndexes = npt.NDArray[np.uint64]
 
 MAGIC: Final = 1681511377

@@ -17,8 +17,6 @@ from explorer.core.errors import CorruptTable
 from explorer.core.protocol.file_paths import is_absolute_location
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["FileLocations", "leaves_table", "location_of", "next_step_for_missing", "place_of", "sizeless"]
-
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")
 
 

@@ -15,18 +15,6 @@ from urllib.parse import quote, unquote_to_bytes
 
 from explorer.core.errors import MalformedAction
 
-__all__ = [
-    "NULL_FOLDER",
-    "canonical_key",
-    "decode_path",
-    "encode_path",
-    "is_absolute",
-    "is_absolute_location",
-    "needs_decoding",
-    "other_spelling",
-    "partition_location",
-]
-
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^\x7f" + "".join(map(chr, range(32))))
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")

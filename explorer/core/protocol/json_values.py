@@ -17,8 +17,6 @@ import msgspec
 
 from explorer.core.protocol.limits import check_json_values
 
-__all__ = ["JsonObject", "JsonRecord", "JsonValue", "decode_json", "encode_json", "exact_number", "plain_number"]
-
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 else:

@@ -15,27 +15,6 @@ from explorer.core.errors import LimitExceeded
 if TYPE_CHECKING:
     from explorer.core.protocol.json_values import JsonValue
 
-__all__ = [
-    "CHECKPOINT_VARIABLE",
-    "DECODED_VARIABLE",
-    "STRICT_VARIABLE",
-    "check_checkpoint",
-    "check_column",
-    "check_dotted_names",
-    "check_file",
-    "check_footer",
-    "check_input",
-    "check_json_values",
-    "check_lines",
-    "check_masked_rows",
-    "check_nesting",
-    "decoded_bytes",
-    "footer_bytes",
-    "too_deep",
-    "too_large_footer",
-    "too_many_decoded",
-]
-
 MAX_FILE_BYTES = 4 << 30
 """A log file that is read in full: commit, compaction, JSON checkpoint, checksum, hint. Parquet is read by column."""
 

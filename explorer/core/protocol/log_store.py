@@ -18,18 +18,6 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s
 
-__all__ = [
-    "BEHIND",
-    "WITH_ITS_END",
-    "JoinedObjects",
-    "ListedObjects",
-    "LogStore",
-    "ObjectMeta",
-    "joined_objects",
-    "no_objects",
-    "seen_of",
-]
-
 
 class _Seen(Protocol):
     """A file whose store reports size, modification time and ETag, as `ObjectMeta` has them."""

@@ -32,20 +32,6 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf, parse_texts
 
-__all__ = [
-    "PUBLIC_COLUMNS",
-    "SCHEMA",
-    "FileSource",
-    "LaterFiles",
-    "LineSource",
-    "LogicalFiles",
-    "decode_map",
-    "files_to_come",
-    "repeated_text",
-    "rows_among",
-    "vector_descriptors",
-]
-
 _T = TypeVar("_T")
 
 MAP: Final = pa.map_(pa.string(), pa.string())

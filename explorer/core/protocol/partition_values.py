@@ -25,16 +25,6 @@ from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.schema.data_types import DataType, PrimitiveType, PrimitiveValue, type_name
 
-__all__ = [
-    "ZoneWarning",
-    "parse_partition_value",
-    "partition_column",
-    "partition_key",
-    "partition_texts",
-    "recorded_partitions",
-    "zone_warning",
-]
-
 _NOT_FINITE: Final = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT: Final = Context(prec=100)

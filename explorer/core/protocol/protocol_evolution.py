@@ -16,19 +16,6 @@ import msgspec
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import FEATURES, supported_features
 
-__all__ = [
-    "LEGAL_VERSIONS",
-    "dependents",
-    "evolution_problems",
-    "is_legal_upgrade",
-    "minimal_protocol",
-    "protocol_problems",
-    "with_closure",
-    "with_features",
-    "with_versions",
-    "without_feature",
-]
-
 _LADDER: Final = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 LEGAL_VERSIONS: Final = (*_LADDER, (1, 7), (2, 7), (3, 7))
 """Legal pairs of reader and writer version."""

@@ -11,8 +11,6 @@ import msgspec
 from explorer.core.protocol.actions import DeletionVectorDescriptor, Int64
 from explorer.core.protocol.json_values import JsonObject
 
-__all__ = ["AddLine", "CommitLine", "FullAddLine", "FullRemoveLine", "RemoveLine", "SmallLine", "unknown_members"]
-
 _ABSENT = msgspec.Raw()
 
 

@@ -17,8 +17,6 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask, validity
 from explorer.core.protocol.arrow.digits import MOST_DIGITS, digits_from
 from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, is_at, words_of
 
-__all__ = ["count_of_line", "count_of_text", "counts_of_column", "counts_of_lines"]
-
 
 class _RecordCount(msgspec.Struct, rename="camel", gc=False):
     num_records: int | None = None

@@ -22,8 +22,6 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_TRACKING_SUSPENDED,
 )
 
-__all__ = ["RowTracking", "recorded_high_water_mark", "row_tracking"]
-
 DOMAIN: Final = "delta.rowTracking"
 
 

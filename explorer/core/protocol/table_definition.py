@@ -25,8 +25,6 @@ from explorer.core.protocol.schema.data_types import (
 from explorer.core.protocol.schema.type_widening import check_type_changes
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
-__all__ = ["TableDefinition", "check_allowed_mapping", "read_definition"]
-
 
 class TableDefinition(msgspec.Struct, frozen=True):
     """The definition of a table at a version.

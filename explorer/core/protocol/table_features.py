@@ -19,28 +19,6 @@ from explorer.core.protocol.schema import field_metadata
 from explorer.core.protocol.table_properties import registry as properties
 from explorer.core.protocol.table_properties.table_property import TableProperty
 
-__all__ = [
-    "CATALOG_FEATURES",
-    "COORDINATED_FEATURES",
-    "FEATURES",
-    "READER_VERSION",
-    "VACUUM_CHECK",
-    "WRITER_VERSION",
-    "TableFeature",
-    "about_drafts",
-    "active_features",
-    "check_readable",
-    "check_unmanaged",
-    "feature_of_property",
-    "feature_of_type",
-    "features_switched_on",
-    "is_managed",
-    "missing_features",
-    "supported_features",
-    "why_not_readable",
-    "why_not_writable",
-]
-
 READER_VERSION: Final = 3
 """The newest reader version that this program implements."""
 

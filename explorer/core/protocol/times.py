@@ -13,21 +13,6 @@ from typing import Final
 from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
 from explorer.core.protocol.table_properties.values import interval
 
-__all__ = [
-    "aware_moment",
-    "day_or_moment",
-    "days",
-    "duration",
-    "from_milliseconds",
-    "in_calendar",
-    "microseconds",
-    "milliseconds",
-    "moment_text",
-    "older_than",
-    "span_milliseconds",
-    "zone_named",
-]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = _EPOCH.toordinal()
 _MILLISECOND: Final = timedelta(milliseconds=1)

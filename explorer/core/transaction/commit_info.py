@@ -22,21 +22,6 @@ from explorer.core.protocol.table_properties.registry import (
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "ENGINE",
-    "IDENTITY_TAG",
-    "ROWS_KEPT_TAG",
-    "check_provenance",
-    "commit_bytes",
-    "commit_info",
-    "commit_lines",
-    "has_timestamp",
-    "in_commit_timestamp",
-    "isolation_level",
-    "shown_lines",
-    "with_timestamp",
-]
-
 ENGINE = OWN_ENGINE
 """The name under which this program writes, before its version in ``engineInfo``."""
 

@@ -22,23 +22,6 @@ from explorer.core.transaction.intents.records import Intent, MaintenanceIntent
 from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "CommitPlan",
-    "CommitResult",
-    "Conflict",
-    "Consequences",
-    "JudgedPlan",
-    "MaintenanceFile",
-    "MaintenancePlan",
-    "MaintenanceResult",
-    "Plan",
-    "PlanDocument",
-    "PlanResult",
-    "Proposer",
-    "check_table",
-    "commit_digest",
-]
-
 Proposer = Callable[[Snapshot | None], Proposal]
 """Makes the proposal of an intent for a version; for None if the table does not exist yet."""
 

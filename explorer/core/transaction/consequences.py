@@ -33,8 +33,6 @@ from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["FileMoves", "change_feed_effect", "file_moves", "in_days", "shorter_retentions", "time_travel_effect"]
-
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _RETENTIONS: Final = ((LOG_RETENTION, "commits", "a clean-up of the log"), (FILE_RETENTION, "removed files", "VACUUM"))
 

@@ -21,8 +21,6 @@ from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CommitTarget", "Context", "NewPlace"]
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -42,8 +42,6 @@ from explorer.core.transaction.row_engine import CheckReport, RowEngine, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Request", "access_change", "make_plan", "remake_plan", "undo_effect"]
-
 
 @dataclass(frozen=True, slots=True)
 class Request:

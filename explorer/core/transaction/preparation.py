@@ -33,8 +33,6 @@ from explorer.core.transaction.row_preparation.proposer import RowIntent, filled
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["prepared", "prepared_creation"]
-
 _MOST_UNDONE: Final = 20
 _OnVersion: TypeAlias = Callable[[Snapshot], Proposal]
 

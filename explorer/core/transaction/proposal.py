@@ -26,21 +26,6 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "GRAVEST_FIRST",
-    "Circumstances",
-    "Estimate",
-    "GuardResult",
-    "GuardStatus",
-    "Proposal",
-    "RecordedBatch",
-    "RowCheck",
-    "RowCounts",
-    "StagedFile",
-    "Writing",
-    "Written",
-]
-
 GuardStatus = Literal["pass", "warn", "fail", "unknown"]
 GRAVEST_FIRST: Final[tuple[GuardStatus, ...]] = ("fail", "unknown", "warn", "pass")
 """The order in which guards are shown: what blocks a commit comes first."""

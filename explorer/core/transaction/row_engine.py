@@ -26,9 +26,6 @@ from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["CheckReport", "CheckResult", "Incoming", "MatchedChanges", "RowEngine", "RowJob"]
-
-
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 
 

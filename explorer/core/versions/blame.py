@@ -21,8 +21,6 @@ from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.provenance import Provenance
 from explorer.core.versions.settings_history import SettingChange, setting_changes, settings_table
 
-__all__ = ["blame", "blamed"]
-
 _MOST_NAMED: Final = 5
 
 _Subject = tuple[str, str]

@@ -35,8 +35,6 @@ from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_
 from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance
 
-__all__ = ["read_history", "read_provenance", "read_provenance_table"]
-
 _FACTS: Final = b"facts"
 _OF_FILES: Final = ("files", "paths", "partitions", "vectors")
 

@@ -16,8 +16,6 @@ from explorer.core.protocol.schema.column_mapping import MappingMode
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 
-__all__ = ["ColumnIdentities", "ColumnLine", "ColumnSpan", "Lineage", "NameHazard", "column_lineage"]
-
 
 class ColumnSpan(msgspec.Struct, frozen=True, rename="camel"):
     """A column's logical name and its type, from one version to another (both inclusive)."""

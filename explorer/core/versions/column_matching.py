@@ -31,8 +31,6 @@ from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ColumnComparison", "ComparedSide", "UncomparedColumn", "compare_columns"]
-
 _MAPPING: Final = (PHYSICAL_NAME, FIELD_ID)
 _ABSENT: Final = "explorer-absent-8c1f2a60-"
 _Path = tuple[str, ...]

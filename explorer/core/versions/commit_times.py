@@ -21,8 +21,6 @@ from explorer.core.protocol.table_properties.registry import (
 )
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["BASES", "commit_time", "enablement", "file_times", "is_doubtful", "mentions_in_commit_timestamps", "moment"]
-
 BASES: Final = ("in-commit", "file")
 """Sources of a commit's time: the commit itself (ICT-004), or the modification time of its file (LOG-025)."""
 _MUCH: Final = timedelta(hours=1)

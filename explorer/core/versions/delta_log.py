@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.retention.readable_until import FolderScan
     from explorer.core.versions.retention.version_states import VersionRisks
 
-__all__ = ["DeltaLog"]
-
 _T = TypeVar("_T")
 
 

@@ -34,19 +34,6 @@ from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = [
-    "ColumnChange",
-    "DiffTotals",
-    "PropertyChange",
-    "ProtocolChange",
-    "SnapshotDiff",
-    "diff_metadata",
-    "diff_properties",
-    "diff_protocols",
-    "diff_versions",
-]
-
-
 Columns = dict[int, tuple[tuple[str, ...], StructField]]
 
 

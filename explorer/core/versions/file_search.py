@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from explorer.core.protocol.schema.data_types import StructType
 
-__all__ = ["FILE_COLUMNS", "SearchGroup", "SearchResult"]
-
 FILE_COLUMNS = (
     *("key", "path", "raw_path", "partition_values", "size"),
     *("dv_unique_id", "dv_storage_type", "dv_cardinality", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes"),

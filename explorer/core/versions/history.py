@@ -37,8 +37,6 @@ from explorer.core.versions.commit_times import BASES
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance
 
-__all__ = ["History", "KnownSums", "VersionTotals", "info_columns", "record_table", "time_columns"]
-
 _COPIED: Final = ("numCopiedRows", "numTargetRowsCopied")
 # Digits of a count that fits 64 bits; writers record metrics as text, so they may be anything.
 _MOST_DIGITS: Final = 18

@@ -31,8 +31,6 @@ from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder
 from explorer.core.versions.provenance import BaseState, CommitRecord
 
-__all__ = ["FirstReadable", "HistoryReader", "Recorder", "first_read"]
-
 _WATCHED: Final = 200
 _WATCHED_BYTES: Final = 16 << 20
 _Others: TypeAlias = tuple[Metadata | None, Protocol | None, tuple[int | None, ...], tuple[DomainMetadata, ...]]

@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from explorer.core.log.log_path import LogPath
 
-__all__ = ["CachedIndex", "IndexCache"]
-
 
 class CachedIndex(Protocol):
     """The cached tables of one Delta table."""

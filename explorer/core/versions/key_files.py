@@ -25,8 +25,6 @@ from explorer.core.protocol.statistics.file_statistics import FileStatistics, st
 from explorer.core.versions.column_matching import ComparedSide
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = ["KeyFiles", "key_condition", "live_between"]
-
 _COLUMNS = (
     *("path", "raw_path", "partition_values", "size", "num_records", "base_row_id", "dv_unique_id"),
     *("dv_storage_type", "dv_cardinality", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes"),

@@ -14,8 +14,6 @@ from explorer.core.errors import ChangeFeedGap, ExplorerError, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.file_paths import canonical_key
 
-__all__ = ["HasLocation", "Learner", "data_file_of", "learning", "located"]
-
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 

@@ -26,8 +26,6 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage, column_lineage
 from explorer.core.versions.commit_times import enablement, moment
 
-__all__ = ["PROVENANCE", "BaseState", "CommitRecord", "Provenance"]
-
 PROVENANCE: Final = (
     "version",
     "timestamp",

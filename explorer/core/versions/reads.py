@@ -32,8 +32,6 @@ from explorer.core.protocol.sql.predicates import (
 )
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Reads", "first_read", "partitions_of", "reads_of_files", "reuse_unchanged", "rows_matched", "rows_meeting"]
-
 _TARGET: Final = "target"
 _ResultT = TypeVar("_ResultT")
 _State = tuple[str | None, int | None, int | None]

@@ -15,8 +15,6 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.arrow.records import moments
 
-__all__ = ["EntryFilter", "matching_entries"]
-
 
 class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Criteria for entries; None is any.

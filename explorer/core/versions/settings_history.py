@@ -32,8 +32,6 @@ from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.column_lineage import ColumnIdentities
 from explorer.core.versions.provenance import CommitRecord, Provenance
 
-__all__ = ["KINDS", "SETTING_TEXTS", "SettingChange", "setting_changes", "settings_table"]
-
 SETTING_TEXTS: Final = ("name", "before", "after", "reason")
 """The columns of changes that a text is searched in."""
 

@@ -56,8 +56,6 @@ from explorer.core.protocol.statistics.file_statistics import (
 from explorer.core.protocol.table_definition import TableDefinition, read_definition
 from explorer.core.protocol.table_features import active_features, check_readable
 
-__all__ = ["Snapshot"]
-
 _FOR_ROWS = tuple(
     name
     for name in SCHEMA.names

@@ -19,8 +19,6 @@ from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.upkeep import add_column, rename_column
 from explorer.demo.writer import TableWriter
 
-__all__ = ["tell"]
-
 _TEXT: Final = PrimitiveType("string")
 SCHEMA: Final = StructType(
     (

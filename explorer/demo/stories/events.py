@@ -22,8 +22,6 @@ from explorer.core.protocol.times import milliseconds
 from explorer.demo.provenance import DELTA_RS, Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
-__all__ = ["tell"]
-
 SCHEMA: Final = StructType(
     (
         StructField("event_id", PrimitiveType("long"), nullable=False),

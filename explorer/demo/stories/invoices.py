@@ -28,8 +28,6 @@ from explorer.core.transaction.proposals.rows.append_rows import numberings
 from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
-__all__ = ["tell"]
-
 _FIRST: Final = 10_001
 _GROSS: Final = "CAST((net + vat) AS DECIMAL(11,2))"
 SCHEMA: Final = StructType(

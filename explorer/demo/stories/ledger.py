@@ -23,8 +23,6 @@ from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.upkeep import vacuum
 from explorer.demo.writer import TableWriter
 
-__all__ = ["FIRST_KEPT", "tell"]
-
 SCHEMA: Final = StructType(
     (
         StructField("posting", PrimitiveType("long"), nullable=False),

@@ -22,8 +22,6 @@ from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.upkeep import add_column, drop_column, rename_column
 from explorer.demo.writer import TableWriter
 
-__all__ = ["tell"]
-
 SCHEMA: Final = StructType(
     (
         StructField("order_id", PrimitiveType("long"), nullable=False, metadata={"comment": "from the shop"}),

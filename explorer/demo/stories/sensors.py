@@ -18,8 +18,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType, StructField,
 from explorer.demo.provenance import Calendar, DemoProvenance
 from explorer.demo.writer import TableWriter
 
-__all__ = ["tell"]
-
 SCHEMA: Final = StructType(
     (
         StructField("sensor", PrimitiveType("short")),

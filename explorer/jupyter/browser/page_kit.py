@@ -17,8 +17,6 @@ from typing import Final
 
 from explorer.page.resources import FOLDER, SHEET, module_text, plotly_script, scripts_text, tokens
 
-__all__ = ["PAGE_KIT", "packed_plotly", "waiting_script"]
-
 _ROOT: Final = ".explorer"
 _OWN: Final = """
 :host { all: initial; display: block; }

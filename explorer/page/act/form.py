@@ -16,8 +16,6 @@ from explorer.views.act.desk.state import State
 from explorer.views.act.intent_form import IntentForm, intent_form
 from explorer.views.act.intents.fields import column_suggestions
 
-__all__ = ["ActDesk", "ask_desk", "check_answers", "form_of", "pair_count", "question_of", "redrawn_parts"]
-
 
 class ActDesk(Desk):
     """At most one plan, one check of the rows and one commit at a time."""

@@ -15,8 +15,6 @@ from explorer.page.address import Address
 from explorer.page.window import Handler, Message, Window
 from explorer.views.act.desk.state import Ended
 
-__all__ = ["messages"]
-
 _LONGEST_REASON = 4_000
 
 

@@ -30,8 +30,6 @@ from explorer.views.act.receipt import logged_receipt, seal_facts
 from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.overview import top_fields
 
-__all__ = ["act_page", "proposed"]
-
 _COLUMNS = 60
 _LONGEST_BACK = 20_000
 _STEPS = ("Choose", "Fill in", "Plan", "Check the data", "Commit")

@@ -31,8 +31,6 @@ from explorer.page.tabs import (
 )
 from explorer.page.window import Handler, NewWindow, Window, WindowWork
 
-__all__ = ["TABS", "begin_work", "export_named", "handlers", "tab_named", "tab_showing"]
-
 TABS: tuple[TabSpec, ...] = (
     overview.TAB,
     diff.TAB,

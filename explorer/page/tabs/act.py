@@ -11,8 +11,6 @@ from explorer.page.window import NewWindow, WindowWork
 from explorer.views import TableView
 from explorer.views.act.receipt import logged_receipt
 
-__all__ = ["TAB"]
-
 
 def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
     template, values = act_page(view, address, work.of(ActDesk).sheet)

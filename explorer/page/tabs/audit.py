@@ -18,8 +18,6 @@ from explorer.views.table.clients import client_listing, clients_in_use, newest_
 from explorer.views.table.retention_curve import RetentionCurve, retention_curve
 from explorer.views.table.settings import settings_listing, settings_people
 
-__all__ = ["TAB"]
-
 _SHOWN: Final = 6
 _DEEPER: Final = ("--files", "--verify", "--footers", "--rows")
 """What a page does not ask, as it costs more than the log."""

@@ -20,8 +20,6 @@ from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.views import TableView
 
-__all__ = ["TAB"]
-
 _LONGEST: Final = 8_000_000
 _LONGEST_TEXT: Final = 8_000
 _MOST_ROWS: Final = 50

@@ -27,8 +27,6 @@ from explorer.views.rows.row_work import (
 )
 from explorer.views.rows.spark_work import engine_state
 
-__all__ = ["TAB", "FeedWork"]
-
 _MOST_COMMITS = 50
 _OFFERED = (10, 100)
 """Ranges that are offered, in commits up to the one on show."""

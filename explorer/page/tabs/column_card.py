@@ -20,8 +20,6 @@ from explorer.views.listing import Listing
 from explorer.views.rows.row_work import PagedRows
 from explorer.views.rows.spark_work import WorkState
 
-__all__ = ["CardWork", "card_messages", "card_of", "heading_of", "list_glances"]
-
 _LONGEST_NAME: Final = 1_000
 _MARK: Final = "\0"
 

@@ -13,8 +13,6 @@ from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.columns import RIVER_LINES, columns_listing, lines_of
 
-__all__ = ["TAB"]
-
 
 def _columns(view: TableView, address: Address, work: WindowWork) -> Tab:
     snapshot = view.facts.snapshot(view.version)

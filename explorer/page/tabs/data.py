@@ -21,8 +21,6 @@ from explorer.views.rows.row_work import PagedRows, RowsRequest, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields
 
-__all__ = ["TAB", "RowsWork"]
-
 
 class RowsWork:
     """At most one page of rows for one window.

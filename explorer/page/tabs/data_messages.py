@@ -10,8 +10,6 @@ from explorer.page.address import Address
 from explorer.page.window import Message, Window, WindowWork
 from explorer.views import TableView
 
-__all__ = ["LONGEST_QUESTION", "begin_reading"]
-
 LONGEST_QUESTION = 16_000
 # Set when the question that a window asked last has begun; only the server's loop looks here.
 _begun: WeakKeyDictionary[WindowWork, Event] = WeakKeyDictionary()

@@ -18,8 +18,6 @@ from explorer.views.listing import Listing
 from explorer.views.problems import problem_of
 from explorer.views.table.files import masked_listing, row_strip
 
-__all__ = ["TAB"]
-
 _POINTS = 300
 _WIDTH, _HEIGHT, _FLOOR = 300, 84, 92
 

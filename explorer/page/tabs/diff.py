@@ -19,8 +19,6 @@ from explorer.views.rows.differences import RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
 from explorer.views.table.comparison import Comparison, form_listing
 
-__all__ = ["TAB", "DifferencesWork", "messages"]
-
 
 class DifferencesWork:
     """At most one comparison of rows for one window.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.views.table.facts import TableFacts
 
-__all__ = ["TAB", "ErasureDesk"]
-
 
 class ErasureDesk:
     """At most one search for one window.

@@ -9,8 +9,6 @@ from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.files import file_facts, files_listing
 
-__all__ = ["TAB"]
-
 
 def _files(view: TableView, address: Address, work: WindowWork) -> Tab:
     facts = file_facts(view.facts, view.version, address.file) if address.file else None

@@ -15,8 +15,6 @@ from explorer.views.listing import Listing
 from explorer.views.table.commit_list import CommitChoice, choices, chosen_commits, page_of
 from explorer.views.table.settings import settings_since
 
-__all__ = ["TAB", "commits_table"]
-
 
 def commits_listing(view: TableView, address: Address) -> Listing:
     """Return the commits that an address asks for, at its page: that of the chosen version, unless it names one."""

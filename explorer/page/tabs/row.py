@@ -31,8 +31,6 @@ from explorer.views.rows.spark_work import engine_state, start_notice
 from explorer.views.rows.story_view import story_view
 from explorer.views.rows.story_work import FollowedRow, StoryAnswer
 
-__all__ = ["TAB", "StoryWork", "pinned_rows", "row_links"]
-
 _MOST_VALUES = 20
 
 

@@ -31,8 +31,6 @@ from explorer.views.table.funnel import (
 )
 from explorer.views.table.ranges import ColumnRanges
 
-__all__ = ["TAB"]
-
 _LETTERS = 48
 _LONGEST_TEXT = 1_000
 

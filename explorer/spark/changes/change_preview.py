@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.change_feed.feed import ChangeSources
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["change_preview", "preview_of_sources"]
-
 _GROWTH: Final = 4
 
 

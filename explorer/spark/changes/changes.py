@@ -45,8 +45,6 @@ from explorer.spark.scan.row_marks import RowMarks
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["ChangeTally", "Changes", "changes", "changes_of"]
-
 _CHANGE: Final = "__explorer_change"
 _VERSION: Final = "__explorer_version"
 _TIME: Final = "__explorer_time"

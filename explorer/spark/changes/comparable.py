@@ -21,8 +21,6 @@ from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapTyp
 from explorer.core.versions.change_feed.sources import read_estimate
 from explorer.spark.scan.physical import spark_type
 
-__all__ = ["BOTH", "SIGN", "are_few", "balance", "by_place", "comparable", "is_plain", "same", "surplus"]
-
 SIGN: Final = "__explorer_sign"
 """Column of a row's side: 1 for the one, -1 for the other; after `surplus` how much more often a side has the row."""
 

@@ -19,8 +19,6 @@ from explorer.core.protocol.schema.data_types import StructType
 from explorer.spark.changes.comparable import BOTH, SIGN, balance, comparable, same
 from explorer.spark.engine.expressions import joined
 
-__all__ = ["REWRITTEN", "ROW_ID", "changes_in", "kinds_in", "pairs_by_id", "pairs_by_key", "unpaired"]
-
 ROW_ID: Final = "__explorer_row_id"
 """Column of a row's id, where rows are tracked."""
 REWRITTEN: Final = "rewritten"

@@ -37,8 +37,6 @@ from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["RowDiff", "count_differences", "row_diff"]
-
 _OLD: Final = "__explorer_deleted"
 _NEW: Final = "__explorer_inserted"
 _OTHER: Final = "__explorer_other"

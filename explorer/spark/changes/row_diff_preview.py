@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.spark.changes.row_diff import RowDiff
 
-__all__ = ["row_diff_preview"]
-
 
 def row_diff_preview(
     log: DeltaLog,

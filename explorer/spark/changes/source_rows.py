@@ -27,8 +27,6 @@ from explorer.spark.scan.plan import MASK, PATH, ROW, addresses_of, file_facts, 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["FilePart", "SourceRows", "failure_of_reads", "file_parts", "source_rows"]
-
 _INSIDE = PATH + "_inside"
 
 

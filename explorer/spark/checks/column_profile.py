@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
 
-__all__ = ["ColumnProfile", "Profile", "WrongStatistic", "profile"]
-
 _UNORDERED: Final = frozenset({"void", "variant", "binary"})
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
 _CUT_OFF: Final = timedelta(milliseconds=1)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from explorer.spark.scan.results import Scan
     from explorer.spark.scan.row_marks import RowMarks
 
-__all__ = ["check"]
-
 # Predicates whose answers one long holds.
 _BITS: Final = 62
 _FILES: Final = pa.schema(

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.job import Job
 
-__all__ = ["search_files"]
-
 _FILE: Final = "__explorer_search_file"
 _MASKED: Final = "__explorer_search_masked"
 _OF_FILES: Final = (StorageError, TableError, UnsupportedFeature, NotAllowed)

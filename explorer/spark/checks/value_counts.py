@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
 
-__all__ = ["counted_values"]
-
 
 def counted_values(
     log: DeltaLog, snapshot: Snapshot, path: tuple[str, ...], kind: PrimitiveType, counted: ColumnValues

@@ -17,8 +17,6 @@ from explorer.spark.engine.spark_words import first_sentence
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["catalog_location"]
-
 _ABSENT: Final = frozenset({"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"})
 _DETAILS: Final = "# Detailed Table Information"
 

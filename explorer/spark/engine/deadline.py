@@ -25,8 +25,6 @@ from explorer.spark.engine import gateway
 from explorer.spark.engine.session import engine, is_connect
 from explorer.spark.engine.watch import watch
 
-__all__ = ["ANALYSIS_VARIABLE", "WORK_VARIABLE", "analysis_deadline", "limited", "work_deadline"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-__all__ = ["EXPRESSION_CLASSES", "foreign_class"]
-
 _PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions."
 _METADATA: Final = '"__metadata_col"'
 

@@ -30,8 +30,6 @@ from explorer.spark.engine.deadline import analysis_deadline
 from explorer.spark.engine.expression_classes import foreign_class
 from explorer.spark.engine.session import is_connect
 
-__all__ = ["Analysed", "analysed", "catalog_description", "expression", "expressions", "has_collation", "joined"]
-
 T = TypeVar("T")
 
 _SUBSTITUTION: Final = "spark.sql.variable.substitute"

@@ -21,8 +21,6 @@ from explorer.core.errors import (
     UnsupportedFeature,
 )
 
-__all__ = ["known_failure"]
-
 _INSTALL: Final = "pip install delta-table-explorer"
 
 

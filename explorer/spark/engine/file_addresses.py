@@ -26,19 +26,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.first_rows.file_rows import missing_file, wrong_size
 from explorer.storage.schemes import Scheme
 
-__all__ = [
-    "FileAddress",
-    "RemoteFile",
-    "check_present",
-    "check_readable",
-    "escaped",
-    "is_hidden",
-    "java_uri",
-    "local_address",
-    "local_path",
-    "remote_address",
-]
-
 # java.net.URI leaves these as they are in a path; it quotes other ASCII, but no letters beyond ASCII.
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.~'()*/:@&=+$,;")
 _QUOTED_CATEGORIES: Final = frozenset({"Cc", "Zs", "Zl", "Zp"})

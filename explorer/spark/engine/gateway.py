@@ -33,8 +33,6 @@ from explorer.spark.engine.java import find_java
 from explorer.spark.engine.session import is_connect
 from explorer.spark.engine.workers import check_workers
 
-__all__ = ["adopt", "answers", "close", "connect", "end_own_jvm", "forget", "how_it_ended", "launch"]
-
 _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
     "spark.ui.enabled": "false",

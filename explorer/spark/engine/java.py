@@ -24,8 +24,6 @@ from typing import Final
 from explorer.core.errors import EngineUnavailable
 from explorer.storage.own_folder import make_own_folder
 
-__all__ = ["SUPPORTED", "JavaRuntime", "cache_folder", "find_java"]
-
 SUPPORTED: Final = (17, 21)
 _INSTALL: Final = 'pip install "delta-table-explorer[java]", or install a JDK 17 or 21 and set JAVA_HOME'
 _DROPPED: Final = "--add-modules=jdk.incubator.vector"

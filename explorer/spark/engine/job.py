@@ -9,8 +9,6 @@ from typing import TypeVar
 from explorer.core.errors import ExplorerError
 from explorer.job import Job, RunningTasks
 
-__all__ = ["spark_job", "submit"]
-
 Result = TypeVar("Result")
 
 

@@ -22,8 +22,6 @@ from explorer.spark.engine.start_times import StartTimes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Engine", "EngineState", "configure", "engine", "is_connect", "require_pyspark"]
-
 EngineState = Literal["off", "starting", "ready", "failed"]
 
 MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["condition_of", "first_sentence", "messages_of", "short_name", "texts_of", "without_java"]
-
 # Advice on settings of the session, which the user cannot change here.
 _SETTING_ADVICE: Final = re.compile(
     r"(?<!\s)\s*+If necessary set \S+ to \S+ to bypass this error\.?|\nRewrite the query.*", re.DOTALL

@@ -14,8 +14,6 @@ from typing import Final
 from explorer.spark.engine.java import cache_folder
 from explorer.storage.atomic_write import atomic_write
 
-__all__ = ["StartTimes"]
-
 _FILE: Final = "spark-start.json"
 _MOST: Final = 20
 _LONGEST: Final = 86_400

@@ -16,8 +16,6 @@ from pyspark.sql import SparkSession
 
 from explorer.spark.engine.session import is_connect
 
-__all__ = ["Watch", "watch"]
-
 # The JVM may be dead, and the context with it.
 _OF_DEAD_JVM: Final = (Py4JError, AttributeError, OSError)
 _ENDED: Final = frozenset({"SUCCEEDED", "FAILED"})

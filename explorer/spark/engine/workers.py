@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-__all__ = ["PACKAGES", "check_workers"]
-
 PACKAGES: Final = ("pyarrow", "obstore", "msgspec")
 """What the tasks import."""
 

@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.spark.log.replay import ReplayedFiles
 
-__all__ = [
-    "AllFiles",
-    "FileDecisions",
-    "FileTotals",
-    "FilesToRead",
-    "file_totals",
-    "files_frame",
-    "needed_counts",
-    "needed_files",
-    "plain_files",
-    "plain_frame",
-]
-
 _TOTALS: Final = ("size", "num_records", "dv_cardinality")
 _WITHOUT_STATISTICS: Final = frozenset({"variant", "void"})
 

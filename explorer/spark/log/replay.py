@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["ReplayedFiles", "Work", "replayed", "work_of"]
-
 # A file of a checkpoint is split among tasks by so many bytes; Spark's row groups have about twice as many.
 _SHARE_BYTES: Final = 64 << 20
 _MOST_SHARES: Final = 64

@@ -20,8 +20,6 @@ from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.logical_files import LogicalFiles
 from explorer.data_files.object_rows import ObjectRows, open_file
 
-__all__ = ["UNITS", "Make", "Replay", "packed"]
-
 Make = Callable[[LogicalFiles], pa.Table]
 """Makes rows of some live files; it is sent to other processes."""
 

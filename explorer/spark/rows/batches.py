@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from explorer.job import Job
 
-__all__ = ["row_batches"]
-
 _WAITING_BATCHES: Final = 8
 _POLL_SECONDS: Final = 0.1
 _FEW: Final = 10_000

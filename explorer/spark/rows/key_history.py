@@ -41,8 +41,6 @@ from explorer.spark.scan.row_marks import RowMarks
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["MAX_ROWS", "RowHistory", "key_history", "row_history", "rows_followed", "story_job"]
-
 MAX_ROWS: Final = 10_000
 """Rows of all files together that a key may have; values with more rows are not a key."""
 

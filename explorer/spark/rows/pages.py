@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["row_page"]
-
 _GROWTH: Final = 4
 Numbers = npt.NDArray[np.int64]
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Preview", "preview"]
-
-
 # When the first files did not give enough rows, each further step reads this many times as many.
 _GROWTH: Final = 4
 

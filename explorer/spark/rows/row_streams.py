@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Planned
 
-__all__ = ["RowStream", "StreamPart", "change_stream", "file_stream", "result_schema", "version_stream"]
-
 # The size of a piece of the result: bytes of Parquet, or rows. Java holds two, compressed, several times each.
 _PIECE_BYTES: Final = 8 << 20
 _PIECE_ROWS: Final = 250_000

@@ -31,8 +31,6 @@ from explorer.spark.scan.predicate import condition
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["as_compared", "matching", "needed_files", "reads_like_core"]
-
 _ZONE: Final = "spark.sql.session.timeZone"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT"})
 _KEPT: Final = "__explorer_kept"

@@ -16,8 +16,6 @@ from explorer.spark.scan.row_marks import RowMarks
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Layout", "layout_of", "layout_of_schema"]
-
 
 @dataclass(frozen=True, slots=True)
 class Layout(ColumnSources):

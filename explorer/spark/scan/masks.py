@@ -17,8 +17,6 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-__all__ = ["MASK_TYPE", "MaskWords", "is_masked", "mask_column", "mask_words"]
-
 MASK_TYPE: Final = pa.list_(pa.list_(pa.int64()))
 MaskWords: TypeAlias = list[npt.NDArray[np.int64]]
 """The mask of one file: for each chunk its words."""

@@ -43,18 +43,6 @@ from explorer.storage.schemes import SCHEMES, Scheme
 if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
 
-__all__ = [
-    "FileRows",
-    "needs_tasks",
-    "read_footers",
-    "read_objects",
-    "remote_file",
-    "room",
-    "secrets_in",
-    "sent_files",
-    "spooled",
-]
-
 _FIELD_ID: Final = "parquet.field.id"
 _MOST_TASKS: Final = 64
 # The modules that the tasks read with, and their imports of this program.

@@ -35,8 +35,6 @@ from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 from explorer.core.protocol.schema.nested_types import holds, nested_types
 from explorer.core.protocol.schema.type_widening import recorded_changes
 
-__all__ = ["compared_column", "logical_column", "quoted", "read_schema", "spark_type", "type_mark"]
-
 _PARQUET_FIELD_ID: Final = "parquet.field.id"
 _INTEGER_DIGITS: Final = {"byte": 10, "short": 10, "integer": 10, "long": 20}
 _PRIMITIVES: Final[dict[str, st.DataType]] = {

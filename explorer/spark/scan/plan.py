@@ -53,19 +53,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "MASK",
-    "PATH",
-    "ROW",
-    "JoinedFacts",
-    "addresses_of",
-    "file_facts",
-    "file_rows",
-    "files_to_read",
-    "plan",
-    "session_of",
-]
-
 # Set for each read, so that the settings of the session, which may be the user's, cannot make an answer wrong.
 _READ_OPTIONS: Final = {
     "ignoreMissingFiles": "false",

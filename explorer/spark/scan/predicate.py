@@ -27,8 +27,6 @@ from explorer.spark.engine.failures import condition_of, failure_of, first_sente
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import spark_type
 
-__all__ = ["condition", "filtered", "stable_type", "vet", "vetted"]
-
 # Spark's condition, and the reason that a program may act on.
 _REASONS: Final = {
     "PARSE_": "syntax",

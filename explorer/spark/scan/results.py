@@ -23,8 +23,6 @@ from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import is_connect
 from explorer.spark.scan.physical import quoted
 
-__all__ = ["SPARK_ERRORS", "Planned", "PlannedRows", "Reading", "Scan", "readable_frame", "to_arrow"]
-
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What running a plan may raise."""
 

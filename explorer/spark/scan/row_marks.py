@@ -27,8 +27,6 @@ from explorer.spark.scan.physical import quoted
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowMarks", "free_name", "place_marks", "row_identity"]
-
 _PLACE_FILE: Final = "__explorer_place_file"
 _COLUMNS: Final = ("_file", "_row_index", "_row_id", "_row_commit_version")
 # The name of each column of the log in the plan: table columns have other names there, so none can be equal.

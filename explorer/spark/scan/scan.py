@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
     from explorer.spark.scan.results import Scan
 
-__all__ = ["files_to_read", "rows", "scan"]
-
 
 def rows(log: DeltaLog, snapshot: Snapshot, where: str | None = None, row_identity: bool = False) -> DataFrame:
     """Return all live rows of a snapshot; lazy.

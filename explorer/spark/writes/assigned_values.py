@@ -31,8 +31,6 @@ from explorer.spark.writes.stored_expressions import evaluated
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["AssignedValues"]
-
 
 class AssignedValues:
     """The values of each column after a change, in the order of the schema.

@@ -15,8 +15,6 @@ from pyspark.sql import types as st
 from explorer.core.errors import EngineUnavailable, InvalidIntent
 from explorer.core.protocol.schema.edit import choices, first_names
 
-__all__ = ["check_casts", "column_value"]
-
 _ANSI: Final = "spark.sql.ansi.enabled"
 
 

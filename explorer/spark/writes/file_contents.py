@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["extreme", "files_with_dropped_columns", "live_facts"]
-
 _BOUNDLESS: Final = frozenset(["boolean", "binary", "variant"])
 
 

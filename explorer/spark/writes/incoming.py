@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["incoming_rows", "rule_guard", "rule_texts", "write_rows"]
-
 _SAMPLES: Final = 10
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["files_masking", "matching_rows", "rows_of_bitmaps"]
-
 _BITS: Final = 32_768
 
 

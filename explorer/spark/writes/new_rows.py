@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["NewRows", "breaks_rules", "broken_rules", "id_columns", "unweighed", "widest_row", "write_files"]
-
 _ROWS_PER_TASK: Final = 1 << 17
 _ROW_IN_TASK: Final = (1 << 33) - 1
 _BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"

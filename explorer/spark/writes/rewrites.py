@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["chosen_files", "compact", "record_inserts", "recorded_inserts", "rewrite"]
-
 _GROUP: Final = "__explorer_group"
 _CURVE: Final = "__explorer_curve"
 _NO_LIMIT: Final = 1 << 62

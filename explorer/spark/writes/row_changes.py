@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["find_changes", "write_changes"]
-
 # Names of the table may be anything, even these, so no column of the table has its own name among them.
 _DO: Final = "__explorer_do"
 _CLAUSE: Final = "__explorer_clause"

@@ -28,8 +28,6 @@ from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
 from explorer.storage.roots import check_plain, folder_of, is_url
 
-__all__ = ["FileStates", "file_states", "new_fields", "refusal", "source_frame", "unchanged_guard", "unfit"]
-
 FileStates = tuple[tuple[str, int, int], ...]
 """Path, size in bytes and time of change in ns of each file of a source; none where it is not on this machine."""
 

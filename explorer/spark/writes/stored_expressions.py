@@ -28,8 +28,6 @@ from explorer.spark.scan.physical import spark_type
 from explorer.spark.scan.predicate import stable_type
 from explorer.spark.writes.new_rows import breaks_rules
 
-__all__ = ["Evaluated", "column_types", "evaluated", "fault_of"]
-
 _TYPES: Final = "generated-types"
 
 

@@ -14,8 +14,6 @@ from pyspark.sql import functions as sf
 
 from explorer.spark.engine.expressions import joined
 
-__all__ = ["z_ordered"]
-
 _BITS: Final = 8
 _SAMPLE: Final = 20_000
 

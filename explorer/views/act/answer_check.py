@@ -20,8 +20,6 @@ from explorer.views.act.intent_form import IntentForm, hints, intent_of, malform
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Check", "check_answers", "plans_at_once"]
-
 
 @dataclass(frozen=True, slots=True)
 class Check:

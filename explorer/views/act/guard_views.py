@@ -26,8 +26,6 @@ from explorer.core.transaction.intents.records import CleanLog, SetProperties, V
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult, GuardStatus
 from explorer.views.act.intent_form import answers_of
 
-__all__ = ["GuardStep", "GuardView", "guard_counts", "guard_views", "verdict", "violating"]
-
 _SIGNS: Final = {"fail": "\u00d7", "unknown": "?", "warn": "!", "pass": "\u2713"}
 _LISTED: Final = 8
 _PROTOCOL_NAMES: Final = frozenset({"appId", "highWaterMark", "minReaderVersion", "minWriterVersion"})

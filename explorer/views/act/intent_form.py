@@ -19,11 +19,6 @@ from explorer.views.act.intents.rows import ROW_INTENTS
 from explorer.views.act.intents.table import MAINTENANCE_INTENTS, RESTORE_INTENTS, TABLE_INTENTS
 from explorer.views.table.facts import TableFacts
 
-__all__ = [
-    "IntentForm", "answers_of", "entry_of", "headline", "hints", "intent_form", "intent_of", "malformed_answers",
-    "missing_answers", "offered_kinds", "offers",
-]  # fmt: skip
-
 GROUPS: Final[tuple[IntentGroup, ...]] = (
     CONSTRAINT_INTENTS, COLUMN_INTENTS, ROW_INTENTS, TABLE_INTENTS, PROTOCOL_INTENTS, RESTORE_INTENTS,
     MAINTENANCE_INTENTS,

@@ -25,11 +25,6 @@ from explorer.views.act.intent_form import headline
 from explorer.views.act.intents.entry import Headline
 from explorer.views.act.written_lines import PlannedFile, WrittenLine, doing, file_lines, planned_files, written_lines
 
-__all__ = [
-    "LossGroup", "PlanView", "client_losses", "commit_command", "loss_groups", "loss_summary", "lost_clients",
-    "my_summary", "plan_view",
-]  # fmt: skip
-
 _ACCESS: Final = {"yes": "yes", "no": "refuses", "wrong": "gets wrong results", "unknown": "unknown"}
 _WORDS: Final = ("gets wrong results", "loses access", "is unknown")
 _MOST_NAMED: Final = 3

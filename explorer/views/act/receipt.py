@@ -32,11 +32,6 @@ from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.act.written_lines import done_facts, done_title
 from explorer.views.table.facts import TableFacts
 
-__all__ = [
-    "LoggedReceipt", "Receipt", "ReceiptDocument", "commit_facts", "logged_receipt", "provenance", "receipt",
-    "seal_facts",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Receipt:

@@ -15,11 +15,6 @@ from explorer.core.transaction.proposal import Estimate, Proposal
 from explorer.core.versions.diff import ColumnChange, PropertyChange, diff_metadata, diff_properties, diff_protocols
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "ADDED", "SAME", "PlannedFile", "WrittenLine", "doing", "done_facts", "done_title", "file_lines",
-    "planned_files", "written_lines",
-]  # fmt: skip
-
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"
 CHANGED: Final = "\u25c7"

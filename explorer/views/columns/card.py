@@ -34,8 +34,6 @@ from explorer.views.table.clients import clients_in_use, newest_releases
 from explorer.views.table.columns import ColumnStory, column_story
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Affected", "ColumnCard", "LeafColumn", "column_card", "column_named", "glances"]
-
 _MOST_FIELDS: Final = 60
 _MOST_CLIENTS: Final = 4
 _LONGEST: Final = 400

@@ -26,8 +26,6 @@ from explorer.core.protocol.sql.stored_expressions import mentions
 from explorer.core.transaction.new_files.row_constraints import row_rules
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ColumnUse", "column_uses"]
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from explorer.job import Job
     from explorer.spark.checks.column_profile import ColumnProfile, Profile
 
-__all__ = ["ColumnGlances", "ColumnProfiles", "ReadGlances", "RowValues"]
-
 _AT_ONCE: Final = 20_000
 """Statistics, one a file and column, that are read while a page is drawn."""
 _log = logging.getLogger(__name__)

@@ -17,8 +17,6 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.statistics.column_summary import ColumnSummary
 
-__all__ = ["ColumnGlance", "glance_of", "glance_of_type"]
-
 _LONG_AGO: Final = timedelta(days=2)
 _LONGEST: Final = 24
 _FULL: Final = 200

@@ -19,8 +19,6 @@ from explorer.core.protocol.sql.predicates import And, Expression, parse_predica
 from explorer.core.protocol.sql.tokens import tokens_of
 from explorer.first_rows.column_values import MOST_VALUES, ColumnValues, ValueBar, column_values, has_ranges
 
-__all__ = ["Bar", "Narrowing", "ValuesGlance", "live_values", "values_glance"]
-
 _LONGEST_CONDITION: Final = 8_000
 _LABEL: Final = 32
 _FULL: Final = 200

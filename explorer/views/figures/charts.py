@@ -18,8 +18,6 @@ from explorer.views.figures.plotly import Figure, Part, axis, base_layout, nice_
 from explorer.views.figures.theme import Theme
 from explorer.views.table.ranges import ColumnRanges, depth
 
-__all__ = ["BARS", "HEAVY", "masked_shares", "ranges_figure", "total_over_versions"]
-
 BARS = 200
 HEAVY = 30.0
 _LEAST_SLOTS = 12

@@ -17,11 +17,6 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.views.figures.theme import FONT_FAMILY, Theme
 
-__all__ = [
-    "Figure", "Part", "Tick", "apart", "axis", "base_layout", "calendar_ticks", "clock_ticks", "nice_ticks",
-    "plain_json", "round_versions", "version_cursor", "version_ticks",
-]  # fmt: skip
-
 Part: TypeAlias = dict[str, object]
 """A trace, a shape, an annotation, an axis or a layout, in plotly's own names."""
 

@@ -16,8 +16,6 @@ from explorer.views.figures.plotly import Figure, Part, axis, base_layout, versi
 from explorer.views.figures.theme import Theme
 from explorer.views.table.columns import RIVER_LINES, RiverLine, RiverSpan, TakenName, distinct_names
 
-__all__ = ["river_figure"]
-
 _PITCH = 44
 _ARCS = 12
 _LABEL = 20

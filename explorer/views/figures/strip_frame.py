@@ -14,11 +14,6 @@ from explorer.views.figures.theme import FONT_FAMILY, Theme
 from explorer.views.table.lanes import Lane
 from explorer.views.table.timeline import Scale, Timeline
 
-__all__ = [
-    "BARS", "CHARACTER", "MAP", "RIGHT", "SIGNS", "SPAN", "Frame", "Reach", "StillBar", "StripAxis", "StripRows",
-    "bars_of", "dotted", "hatched", "most_marks", "outlined", "points", "stripes", "words",
-]  # fmt: skip
-
 LEAST_NAMED: Final = 76
 """Pixels of a version from which its operation and time are written below it."""
 RIGHT: Final = 12

@@ -26,8 +26,6 @@ from explorer.views.figures.strip_frame import (
 from explorer.views.figures.theme import Theme
 from explorer.views.table.timeline import Timeline
 
-__all__ = ["Marks", "commit_labels"]
-
 _WIDEST: Final = 38
 _POINT: Final = 3
 """Pixels from the middle of a sign among the bars to its edge."""

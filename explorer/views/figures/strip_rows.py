@@ -22,8 +22,6 @@ from explorer.views.figures.theme import Theme
 from explorer.views.table.lanes import Lane, State, spans_of
 from explorer.views.table.timeline import Timeline
 
-__all__ = ["LowerRows", "lane_labels", "lane_traces"]
-
 _SIGN: Final = 11
 """Pixels of a sign, with the space around it."""
 

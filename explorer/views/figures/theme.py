@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-__all__ = ["DARK", "FONT_FAMILY", "LIGHT", "Theme", "css_variables", "theme_named"]
-
 FONT_FAMILY = 'Roboto, system-ui, -apple-system, "Segoe UI", "Noto Sans", sans-serif'
 MONO_FAMILY = 'ui-monospace, SFMono-Regular, Menlo, "DejaVu Sans Mono", Consolas, monospace'
 

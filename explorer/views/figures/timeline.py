@@ -22,8 +22,6 @@ from explorer.views.figures.theme import Theme
 from explorer.views.table.lanes import Lane
 from explorer.views.table.timeline import Scale, Timeline
 
-__all__ = ["timeline_ends", "timeline_figure"]
-
 _KNOTS: Final = 400
 """Versions whose times the page knows; between them it interpolates."""
 

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from explorer.core.versions.change_feed.feed import ChangeSources, ChangeVersion
 
-__all__ = ["ChangeSpan", "VersionCounts", "change_counts", "change_spans", "unpaired_versions"]
-
 _WORDS: Final = {
     "recorded": "recorded by the change feed",
     "files": "from the files that were added and removed",

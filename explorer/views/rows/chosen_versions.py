@@ -8,8 +8,6 @@ from typing import Protocol, TypeVar
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ChosenVersions"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from explorer import formatting as fmt
 if TYPE_CHECKING:
     from explorer.changed_rows.difference_preview import RowDiffPreview
 
-__all__ = ["RowDifferences", "row_differences"]
-
 _SIGNS = {"insert": ("+", "added"), "delete": ("\u2212", "removed"), "update": ("\u0394", "changed")}
 _COLUMNS = 60
 _WIDTH = 120

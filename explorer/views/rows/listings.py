@@ -13,8 +13,6 @@ from explorer.changed_rows.change_preview import CHANGE_COLUMNS
 from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.views.listing import Listing, ListingColumn
 
-__all__ = ["changes_listing", "rows_listing"]
-
 _MASKED = "~"
 _CHANGES = {
     "insert": ("+", "added", "insert"),

@@ -21,11 +21,6 @@ from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "KeyChoice", "RowPlace", "RowReference", "condition_of", "key_choice", "parsed_row", "place_text", "row_text",
-    "typed_key", "typed_value",
-]  # fmt: skip
-
 _EXAMPLE: Final = '{"id": 7}, or 7 for a row ID, or ["part-1.parquet", 0] for a place in a file'
 _KEY_TYPES: Final = ("string", "long", "integer", "short", "byte", "decimal")
 _LOOKED_AT: Final = 40

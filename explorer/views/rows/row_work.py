@@ -35,23 +35,6 @@ from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, st
 if TYPE_CHECKING:
     from explorer.job import Job
 
-__all__ = [
-    "ComparedRows",
-    "PagedRows",
-    "RangeChanges",
-    "RowsRequest",
-    "change_origins",
-    "change_range",
-    "comparison_estimate",
-    "key_choices",
-    "learning",
-    "names_in",
-    "nothing_recorded",
-    "quoted_name",
-    "readable_pieces",
-    "rows_estimate",
-]
-
 PAGE_ROWS: Final = 100
 _CHANGES: Final = 200
 _OF_EACH_KIND: Final = 100

@@ -20,18 +20,6 @@ from explorer.views.problems import Problem, problem_of
 if TYPE_CHECKING:
     from explorer.job import Job
 
-__all__ = [
-    "ReadyResult",
-    "SparkStart",
-    "SparkWork",
-    "WorkState",
-    "each_second",
-    "engine_state",
-    "start_early",
-    "start_notice",
-    "stop_engine",
-]
-
 _PACE = 0.25
 _SECOND = 1.0
 _CLOSING = 5.0

@@ -13,8 +13,6 @@ from explorer.changed_rows.row_story import RowStep, RowStory, StoredRow
 from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.core.versions.commits.summary import CommitSummary
 
-__all__ = ["StoryView", "story_view"]
-
 _WIDTH: Final = 200
 _CHANGED: Final = 12
 _ROWS: Final = 20

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.job import Job
 
-__all__ = ["FollowedRow", "StoryAnswer"]
-
 _MOST_CHECKED: Final = 1_000
 """Files that are looked for before a story is read."""
 

@@ -21,8 +21,6 @@ from explorer.system import my_clients
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["client_listing", "clients_in_use", "newest_releases"]
-
 _COLUMNS: Final = (
     ListingColumn("client", "client"),
     ListingColumn("version", "release"),

@@ -22,11 +22,6 @@ from explorer.views.table.facts import TableFacts
 from explorer.views.table.overview import fields_of
 from explorer.views.table.settings import column_since
 
-__all__ = [
-    "RIVER_LINES", "Covered", "RiverLine", "RiverSpan", "TakenName", "author", "column_story", "columns_listing",
-    "coverage_of", "distinct_names", "lines_of", "river_lines",
-]  # fmt: skip
-
 _LONGEST_REASON = 80
 _COLUMNS = (
     ListingColumn("name", "column", "text"),

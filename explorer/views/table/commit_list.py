@@ -13,8 +13,6 @@ from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["CommitChoice", "choices", "chosen_commits", "page_of"]
-
 PAGE = 100
 _MOST_CHOICES = 60
 _COLUMNS = (

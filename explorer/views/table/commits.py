@@ -9,8 +9,6 @@ from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.commits.summary import CommitSummary
 
-__all__ = ["TimeBasis", "commit_sentence", "redated_note", "time_basis"]
-
 
 @dataclass(frozen=True, slots=True)
 class TimeBasis:

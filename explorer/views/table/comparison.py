@@ -14,8 +14,6 @@ from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import partition_keys
 
-__all__ = ["CHANGES", "Comparison", "comparison_of", "form_listing"]
-
 CHANGES = ("added", "removed", "remasked")
 FORM = "\u25c7"
 """The sign of a schema, a protocol or properties that changed."""

@@ -40,8 +40,6 @@ from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 from explorer.views.table.version_axis import AxisKind
 
-__all__ = ["TableFacts"]
-
 _KEPT = 64
 _FRESH_MINUTES = 5
 # How many commits and files there may be for the rules to be asked while a person waits.

@@ -19,8 +19,6 @@ from explorer.credentials import safe_path
 from explorer.views.listing import Listing, ListingColumn, partition_words
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["file_facts", "files_listing", "masked_listing", "partition_keys", "ranges_listing", "row_strip"]
-
 _FILES = (
     ListingColumn("path", "path", "path"),
     ListingColumn("partition", "partition", "text"),

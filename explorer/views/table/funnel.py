@@ -25,11 +25,6 @@ from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import ranges_listing
 
-__all__ = [
-    "KINDS", "RULE_WORDS", "ClusteringAdvice", "Funnel", "clustering_advice", "compared_words", "funnel_of",
-    "read_files", "requested_columns", "rule_listing",
-]  # fmt: skip
-
 RULE_WORDS: Final = {
     "no rows": "skipped: every row is masked, or the file is empty",
     "partition": "skipped by its partition values",

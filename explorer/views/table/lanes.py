@@ -19,8 +19,6 @@ from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.version_states import STATES, VersionStates
 
-__all__ = ["Lane", "Span", "State", "feed_lane", "retention_lanes", "spans_of"]
-
 State = Literal["readable", "at risk", "gone", "hole", "recorded", "unknown"]
 _STATES: Final[tuple[State, ...]] = ("readable", "at risk", "gone", "at risk", "at risk", "at risk")
 _BOTH: Final = {

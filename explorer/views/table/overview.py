@@ -16,8 +16,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["Field", "Overview", "StateTotals", "fields_of", "opening_facts", "overview_of", "top_fields", "totals_of"]
-
 _MOST_FIELDS: Final = 400
 
 

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask
 
-__all__ = ["ColumnRanges", "column_ranges", "depth"]
-
 _DAY: Final = 86_400_000.0
 _LARGEST: Final = 1e300
 """Numbers beyond it have no place on an axis of floats with room beside them."""

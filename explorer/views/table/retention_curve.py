@@ -16,8 +16,6 @@ from explorer.auditing.words import duration, spans
 from explorer.core.versions.retention.horizon import Horizon, WhatIf
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["RetentionCurve", "retention_curve"]
-
 _DAY: Final = 86_400_000
 _WIDTH, _HEIGHT, _FLOOR = 300, 76, 82
 _LEAST_DAYS: Final = 14

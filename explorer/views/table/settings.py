@@ -16,8 +16,6 @@ from explorer.core.versions.blame import blamed
 from explorer.views.listing import Listing, ListingColumn
 from explorer.views.table.facts import TableFacts
 
-__all__ = ["column_since", "settings_listing", "settings_people", "settings_since"]
-
 _COLUMNS: Final = (
     ListingColumn("version", "version", "version"),
     ListingColumn("timestamp", "when", "time"),

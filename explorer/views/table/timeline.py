@@ -30,8 +30,6 @@ from explorer.views.table.version_axis import (
     version_names,
 )
 
-__all__ = ["ALONE", "COLOURINGS", "MARKS", "Colouring", "Heights", "Scale", "Signs", "Timeline", "timeline_of"]
-
 MARKS = 480
 """Marks at most, unless the drawing has room for fewer."""
 ALONE: Final = 5

@@ -13,8 +13,6 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.views.table.commits import commit_sentence
 
-__all__ = ["AXES", "AxisKind", "Bins", "VersionAxis", "bin_labels", "commit_detail", "version_labels", "version_names"]
-
 AxisKind: TypeAlias = Literal["version", "time"]
 AXES: Final[tuple[AxisKind, ...]] = ("version", "time")
 _WIDTHS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80)

@@ -16,8 +16,6 @@ from explorer.spreadsheet import escaped_words
 from explorer.views.listing import csv_of
 from explorer.web.served_tables import Deed, TableSummary
 
-__all__ = ["Activity", "activity"]
-
 _PAGE = 200
 
 

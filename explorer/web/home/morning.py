@@ -17,8 +17,6 @@ from explorer.page.address import Address
 from explorer.page.findings import FindingView, finding_view
 from explorer.web.served_tables import TableSummary
 
-__all__ = ["Morning", "Writer", "morning", "new_commits"]
-
 _MOST_NEEDS = 5
 _MOST_WRITERS = 5
 _NEVER = 2**63 - 1

@@ -19,8 +19,6 @@ from explorer.storage.served_roots import TableRef
 from explorer.web.home.tables import HomeReading, home_morning, home_page, home_rows, progress_line, statuses
 from explorer.web.served_tables import Catalog, TableSummary
 
-__all__ = ["HomeSession"]
-
 _FEW_TABLES: Final = 40
 
 

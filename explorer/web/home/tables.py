@@ -20,8 +20,6 @@ from explorer.web.home.morning import morning, new_commits
 from explorer.web.html import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 
-__all__ = ["HomeReading", "Progress", "home_morning", "home_page", "home_rows", "progress_line", "statuses"]
-
 _WORKERS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-home")
 _EVERY = 0.4
 _FRESH = 10.0

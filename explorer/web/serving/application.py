@@ -23,8 +23,6 @@ from explorer.web.serving.people.access import Access, LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins
 from explorer.web.serving.sockets import SIGNED_OUT, Socket
 
-__all__ = ["ExplorerApplication"]
-
 # Only scripts with the nonce of their request run. There is no 'self' for scripts, because an injected element could
 # name any of the libraries that Bokeh and Panel serve. There is no 'unsafe-eval': no call of `Function` or `eval` in
 # Bokeh, Panel, or plotly is reached by these pages. static/first.js explains the styles. 'self' covers the WebSocket.

@@ -15,8 +15,6 @@ from bokeh.document import Document
 from bokeh.protocol.message import Message
 from panel.models.esm import ReactiveESM
 
-__all__ = ["MessageRate", "RefusedMessage", "check_message"]
-
 _LARGEST_HEADER: Final = 1_000
 _MOST_EVENTS: Final = 200
 _DEEPEST: Final = 6

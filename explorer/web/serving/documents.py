@@ -28,8 +28,6 @@ from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
 
-__all__ = ["DocumentHandler", "DocumentTokens"]
-
 _LASTS: Final = 300
 """Seconds within which the script of a page must open its socket."""
 _LONGEST_QUERY: Final = 8_000

@@ -18,8 +18,6 @@ from tornado.httputil import HTTPServerRequest
 
 from explorer.web.serving.public_urls import PublicUrl, TrustedProxies, default_port
 
-__all__ = ["LOOPBACK", "Gate", "Refusal"]
-
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104  # compared with, not listened on
 _HOST: Final = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.IGNORECASE)

@@ -13,8 +13,6 @@ from explorer.page.resources import FOLDER, plotly_script
 from explorer.web.html import STATIC, plain_page
 from explorer.web.serving.gate import Gate, Refusal
 
-__all__ = ["PageHandler", "Refused", "UnknownAddress", "static_routes"]
-
 _BROWSER_LASTS: Final = 90 * 24 * 3600
 """Seconds."""
 

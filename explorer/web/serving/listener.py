@@ -18,8 +18,6 @@ from tornado.netutil import bind_sockets
 
 from explorer.core.errors import RequestError
 
-__all__ = ["ANSWER_SECONDS", "BLOCKED_PORTS", "MOST_WAITING", "REQUEST_SECONDS", "bind", "check_port", "listen"]
-
 MOST_WAITING: Final = 200
 """Connections that have not sent a full request, and again connections whose client does not take the answer. Beyond
 this number, the one that waits longest is closed."""

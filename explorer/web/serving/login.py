@@ -14,8 +14,6 @@ from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins, LoginAttempt
 
-__all__ = ["Login", "Logout"]
-
 _log = logging.getLogger(__name__)
 # One hash takes 64 MiB. Two at once are enough for people, and limit those who guess.
 _HASHING: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-login")

@@ -15,8 +15,6 @@ from explorer.web.serving.handlers import Refused
 from explorer.web.serving.people.access import OpenAccess, Rights
 from explorer.web.serving.public_urls import PublicUrl, default_port
 
-__all__ = ["take_over"]
-
 _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104  # Panel does not report where it listens; the gate compares each request
 _OURS: Final = "explorer_application"
 _NO_LOGIN: Final = Refusal(

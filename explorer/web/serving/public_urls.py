@@ -14,8 +14,6 @@ from tornado.httputil import HTTPServerRequest
 
 from explorer.core.errors import RequestError
 
-__all__ = ["THIS_MACHINE", "PublicUrl", "TrustedProxies", "default_port", "read_public_url", "read_trusted_proxies"]
-
 _PORTS: Final = {"http": 80, "https": 443}
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*")

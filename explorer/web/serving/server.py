@@ -21,8 +21,6 @@ from explorer.web.serving.people.access import Access, AccessToken, LoginAccess,
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
 
-__all__ = ["serve"]
-
 
 def serve(
     roots: Sequence[str],

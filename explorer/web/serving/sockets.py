@@ -14,8 +14,6 @@ from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access
 
-__all__ = ["SIGNED_OUT", "Socket"]
-
 _log = logging.getLogger(__name__)
 _REFUSED: Final = 4400
 """The code with which the socket is closed; the script of the page explains it."""

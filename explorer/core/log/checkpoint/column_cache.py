@@ -18,8 +18,6 @@ import pyarrow as pa
 from explorer.core.protocol.logical_files import FileSource
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf
 
-__all__ = ["ColumnCache", "PartCache"]
-
 _MOST_BYTES: Final = 1 << 28
 _TOTALS: Final = "totals"
 # A file counts as much as this in addition to its columns: its footer and its objects.

@@ -12,8 +12,6 @@ from typing import Final
 
 import pyarrow as pa
 
-__all__ = ["unusual_columns"]
-
 _LONG: Final = (pa.int64(), pa.int32())
 _INTEGER: Final = (pa.int32(),)
 _FLAG: Final = (pa.bool_(),)

@@ -19,8 +19,6 @@ from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import MAP, SCHEMA
 from explorer.core.protocol.record_counts import counts_of_column
 
-__all__ = ["Values", "column_of", "decoded_paths", "members_of", "plain", "struct_with_nulls", "texts_of", "unique_ids"]
-
 Values = dict[str, pa.Array]
 """Members of an action by name, each an array with the action's nulls applied."""
 

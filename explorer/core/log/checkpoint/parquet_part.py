@@ -44,8 +44,6 @@ from explorer.core.protocol.statistics.json_statistics import (
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["CheckpointPart"]
-
 _T = TypeVar("_T")
 
 _TEXTS: Final = ("stats",)

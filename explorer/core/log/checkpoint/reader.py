@@ -33,8 +33,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import FileSource, LineSource
 from explorer.core.protocol.raw_actions import AddLine, CommitLine, RemoveLine
 
-__all__ = ["CheckpointFile", "CheckpointReader", "unreadable"]
-
 
 class CheckpointFile(msgspec.Struct, frozen=True):
     """A Parquet file of a checkpoint that may contain files: one of its parts, or a sidecar.

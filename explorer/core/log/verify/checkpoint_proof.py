@@ -19,8 +19,6 @@ from explorer.core.protocol.file_paths import is_absolute
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 
-__all__ = ["checkpoint_faults", "compare_numbers", "differences"]
-
 
 def checkpoint_faults(store: LogStore, listing: LogListing, checkpoint: CompleteCheckpoint) -> tuple[str, ...] | None:
     """Return the faults of a checkpoint, by the log without it.

@@ -37,8 +37,6 @@ from explorer.core.protocol.actions import CommitInfo, DomainMetadata, Metadata,
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["compare_checksum", "compare_compaction", "compare_totals"]
-
 
 def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) -> Iterator[str]:
     """Yield contents of a checksum file that replay does not give.

@@ -16,8 +16,6 @@ from explorer.core.protocol.logical_files import LogicalFiles, decode_map
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import count_of_line
 
-__all__ = ["FileNumbers", "NumberReader", "differing_numbers"]
-
 _Values: TypeAlias = tuple[tuple[str, str | None], ...]
 _NAMES: Final[Mapping[str, str]] = {
     "records": "numRecords",

@@ -26,8 +26,6 @@ from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructField
 from explorer.core.protocol.table_definition import read_definition
 
-__all__ = ["FileValues"]
-
 _DECODED: Final = ("partition_values", "tags", "stats")
 _VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
 _STRING: Final = PrimitiveType("string")

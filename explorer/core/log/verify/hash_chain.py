@@ -26,8 +26,6 @@ from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["START", "CommitSeal", "link", "links", "seal"]
-
 START: Final = bytes(32)
 _BATCH: Final = 500
 _DECODER: Final = msgspec.json.Decoder(float_hook=Decimal)

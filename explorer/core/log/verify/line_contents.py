@@ -13,8 +13,6 @@ from typing import Any, Final
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.raw_actions import CommitLine
 
-__all__ = ["unusual_lines"]
-
 _ACTIONS: Final = ("add", "remove", "metaData", "protocol", "txn", "domainMetadata", "cdc", "commitInfo")
 _OF_CHECKPOINTS: Final = frozenset({"checkpointMetadata", "sidecar"})
 _BY_CASE: Final = {name.lower(): name for name in (*_ACTIONS, *_OF_CHECKPOINTS)}

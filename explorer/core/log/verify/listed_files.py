@@ -21,18 +21,6 @@ from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 
-__all__ = [
-    "HintDifferences",
-    "compaction_problems",
-    "compare_hint",
-    "hint_problems",
-    "incomplete_checkpoints",
-    "lost_version",
-    "named_version",
-    "orphaned_files",
-    "without_doubles",
-]
-
 
 def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[LogProblem]]:
     """Return the paths without the commits of versions that have more than one, and a problem for each of these."""

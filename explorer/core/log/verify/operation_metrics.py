@@ -20,8 +20,6 @@ from explorer.core.protocol.json_values import JsonObject, JsonValue
 from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import count_of_line
 
-__all__ = ["Totals", "commit_totals", "compare_metrics"]
-
 Totals: TypeAlias = Mapping[str, int | None]
 """Sums over the actions of a commit; None where they do not record one."""
 

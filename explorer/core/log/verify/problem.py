@@ -7,8 +7,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["BREAKING", "LogProblem"]
-
 BREAKING: Final = frozenset(
     {
         *("gap", "truncated-log", "two-names", "unreadable-commit", "unreadable-checkpoint"),

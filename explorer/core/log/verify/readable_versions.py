@@ -23,8 +23,6 @@ from explorer.core.protocol.table_definition import check_allowed_mapping, read_
 from explorer.core.protocol.table_features import check_readable, missing_features
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 
-__all__ = ["Fault", "ReadableVersions"]
-
 Fault: TypeAlias = tuple[str, str]
 """Kind and detail of a problem."""
 _OF_PROTOCOL: Final = frozenset({"no-protocol", "invalid-protocol"})

@@ -20,8 +20,6 @@ from explorer.core.protocol.raw_actions import AddLine
 from explorer.core.protocol.record_counts import count_of_line
 from explorer.core.protocol.row_tracking import DOMAIN, recorded_high_water_mark
 
-__all__ = ["RunningState", "impossible_numbers"]
-
 
 class RunningState:
     """Files, protocol, metadata, transactions and domains after some version.

@@ -36,9 +36,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, SET_TRANSACTION_RETENTION
 from explorer.core.protocol.times import milliseconds, span_milliseconds
 
-__all__ = ["WrittenCheckpoint", "write_checkpoint"]
-
-
 _ROWS: Final = 1 << 16
 """Rows of one row group."""
 _CHUNK: Final = 1 << 14

@@ -17,9 +17,6 @@ from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.table_features import CATALOG_FEATURES, FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import CHECKPOINT_INTERVAL, CHECKPOINT_POLICY
 
-__all__ = ["CheckpointLayout", "check_protocol", "checkpoint_due", "checkpoint_layout"]
-
-
 _CLASSIC_EVERY: Final = 10
 
 

@@ -39,8 +39,6 @@ from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.table_features import active_features
 from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 
-__all__ = ["SIZE_BINS", "next_checksum", "version_checksum", "write_checksum"]
-
 Counts = npt.NDArray[np.int64]
 
 _MIB: Final = 1 << 20

@@ -21,9 +21,6 @@ from explorer.core.log.replay import Reconciliation, read_commit_files
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 
-__all__ = ["compacted", "write_compaction"]
-
-
 _LINE: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 

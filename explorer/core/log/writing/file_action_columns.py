@@ -25,9 +25,6 @@ from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
 from explorer.core.protocol.table_properties.registry import STATS_AS_JSON, STATS_AS_STRUCT
 
-__all__ = ["CheckpointFileColumns"]
-
-
 _VECTOR: Final = pa.struct(
     [
         ("storageType", pa.string()),

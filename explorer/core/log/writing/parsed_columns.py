@@ -29,8 +29,6 @@ from explorer.core.protocol.statistics.json_statistics import (
     parse_texts,
 )
 
-__all__ = ["TypedColumns", "typed_columns"]
-
 _COUNTED: Final = PrimitiveType("binary")
 """Placeholder for types whose nulls are counted but which have no bounds."""
 

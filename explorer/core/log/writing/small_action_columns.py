@@ -29,8 +29,6 @@ from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP
 from explorer.core.protocol.schema.data_types import PrimitiveType
 
-__all__ = ["SmallAction", "column_type", "small_columns", "value_column"]
-
 SmallAction = Protocol | Metadata | TransactionAction | DomainMetadata | CheckpointMetadata | Sidecar
 
 

@@ -33,8 +33,6 @@ from explorer.core.protocol.raw_actions import (
     unknown_members,
 )
 
-__all__ = ["CarriedActions", "FileKey", "carry_actions"]
-
 _LineT = TypeVar("_LineT", AddLine, RemoveLine)
 
 

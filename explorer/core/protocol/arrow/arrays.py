@@ -17,39 +17,6 @@ import pyarrow as pa
 
 from explorer.core.protocol.limits import check_column
 
-__all__ = [
-    "SYSTEM_POOL",
-    "Float64s",
-    "Int32s",
-    "Int64s",
-    "Integers",
-    "Mask",
-    "Numbers",
-    "bools",
-    "exact_sum",
-    "flags",
-    "floats",
-    "fresh_buffer",
-    "in_large_chunks",
-    "int32s",
-    "int64s",
-    "integers",
-    "joined",
-    "known_int64s",
-    "large_binaries",
-    "mask",
-    "numbers",
-    "numpy_array",
-    "one_array",
-    "only_array",
-    "plain_array",
-    "string_maps",
-    "strings",
-    "sums_fit",
-    "validity",
-    "with_room",
-]
-
 _TOO_LARGE: Final = 1 << 63
 _LARGE_PAGE: Final = 1 << 21
 # Bytes from which on NumPy asks the system for large pages.

@@ -24,8 +24,6 @@ from explorer.core.protocol.schema.data_types import (
     visit,
 )
 
-__all__ = ["arrow_schema", "json_variant_schema", "nullable_arrow_schema", "physical_arrow_schema", "to_arrow"]
-
 
 def to_arrow(kind: DataType) -> pa.DataType:
     """Return a type under logical names."""

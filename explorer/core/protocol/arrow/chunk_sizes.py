@@ -20,8 +20,6 @@ from explorer.core.protocol.arrow.page_headers import PageHeader, page_headers
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["Chunk", "ChunkSize", "chunk_of", "chunk_size", "is_indexed", "is_prefixed", "longest_value"]
-
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8}
 # Bytes of a decimal in Arrow, twice as many where it has more digits than these; Parquet may store it in fewer.
 _DECIMAL: Final = 16

@@ -17,8 +17,6 @@ from explorer.core.protocol.arrow.chunk_sizes import Chunk, ChunkSize
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["counted_size", "element_count"]
-
 _OFFSET: Final = 4
 _LEVEL: Final = 2
 # Bytes decoded at once where values are counted.

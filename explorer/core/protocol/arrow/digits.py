@@ -13,8 +13,6 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.arrow.text_spans import WORD, Words
 
-__all__ = ["MOST_DIGITS", "decimal_numbers", "digits_from"]
-
 MOST_DIGITS: Final = 18
 """The maximum digits of a number."""
 

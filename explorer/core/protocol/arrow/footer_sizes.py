@@ -14,8 +14,6 @@ from typing import Final
 
 from explorer.core.protocol.arrow.thrift import LISTS, STRUCT, after_value, list_head, signed, varint
 
-__all__ = ["footer_size"]
-
 # Bytes that Arrow takes for each byte of lists of numbers, half of what is possible: such a footer has no room for
 # structs.
 _PLAIN: Final = 4

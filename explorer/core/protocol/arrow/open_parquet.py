@@ -23,8 +23,6 @@ from explorer.core.protocol.limits import check_footer, footer_bytes, too_large_
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["LATEST", "OpenFile", "bytes_at", "in_parallel", "read_footer"]
-
 _T = TypeVar("_T")
 _S = TypeVar("_S")
 

@@ -13,8 +13,6 @@ from typing import Final
 
 from explorer.core.protocol.arrow.thrift import INTEGER, STRUCT, Fields, read_struct
 
-__all__ = ["PageHeader", "page_headers"]
-
 # The bytes read for a header at first; few have statistics that need more.
 _FIRST: Final = 1 << 8
 # Arrow reads no longer header.

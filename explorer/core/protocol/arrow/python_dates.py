@@ -9,8 +9,6 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-__all__ = ["with_python_dates"]
-
 _Column = TypeVar("_Column", pa.Array, pa.ChunkedArray)
 
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-__all__ = ["moments", "records"]
-
 _MICROSECONDS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 

@@ -30,8 +30,6 @@ from explorer.core.protocol.json_values import JsonValue
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["RowGroups", "value_count"]
-
 # Rows from a group's start that are decoded in full before a search: writers put the few there.
 _FIRST: Final = 1 << 6
 # Rows from a group's start that are decoded in one piece instead of the full group.

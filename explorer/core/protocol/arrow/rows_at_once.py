@@ -15,8 +15,6 @@ from typing import Final
 from explorer.core.protocol.arrow.chunk_sizes import Chunk, is_indexed, is_prefixed, longest_value
 from explorer.core.protocol.arrow.page_headers import PageHeader, page_headers
 
-__all__ = ["ChunkRows", "chunk_rows", "rows_at_once"]
-
 _OFFSET: Final = 4
 _LEVEL: Final = 2
 

@@ -17,8 +17,6 @@ import pyarrow.compute
 
 from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Int64s, Mask
 
-__all__ = ["WORD", "Bytes", "TextSpans", "Words", "is_at", "windows", "words_of"]
-
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["INTEGER", "LISTS", "STRUCT", "Fields", "after_value", "list_head", "read_struct", "signed", "varint"]
-
 # Thrift reads nothing that is nested deeper.
 _DEEPEST: Final = 64
 _TRUE, _FALSE, INTEGER, _BINARY, _MAP, STRUCT = 1, 2, 5, 8, 11, 12

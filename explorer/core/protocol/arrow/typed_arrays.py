@@ -20,8 +20,6 @@ from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.times import days, microseconds
 
-__all__ = ["typed_column", "without_nan"]
-
 
 def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -> pa.Array:
     """Return a column of Python values of one type; None is null.

@@ -25,18 +25,6 @@ from explorer.core.protocol.schema.data_types import (
 )
 from explorer.core.protocol.schema.field_metadata import CHAR_VARCHAR
 
-__all__ = [
-    "Step",
-    "TextLength",
-    "char_type_text",
-    "is_char_type",
-    "is_padded",
-    "lengthens",
-    "marked",
-    "padded_lengths",
-    "text_lengths",
-]
-
 Step: TypeAlias = tuple[str, str]
 """A step into a value: ``("field", name)``, ``("element", "")``, ``("key", "")`` or ``("value", "")``."""
 TextLength: TypeAlias = tuple[tuple[Step, ...], int]

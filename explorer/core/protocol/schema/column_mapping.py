@@ -19,20 +19,6 @@ from explorer.core.protocol.schema.nested_types import walk, walk_physical, with
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
-__all__ = [
-    "HIGHEST_ID",
-    "MappingMode",
-    "check_mapping",
-    "highest_id",
-    "map_columns",
-    "map_field",
-    "mapping_mode",
-    "maps_columns",
-    "physical_paths",
-    "unmap_columns",
-    "unmapped",
-]
-
 MappingMode = Literal["none", "name", "id"]
 
 

@@ -26,33 +26,6 @@ from explorer.core.protocol.limits import check_json_values, check_nesting, too_
 from explorer.core.protocol.schema.field_metadata import FIELD_ID, PHYSICAL_NAME
 from explorer.core.protocol.table_features import feature_of_type
 
-__all__ = [
-    "KNOWN_TYPES",
-    "VOID",
-    "ArrayType",
-    "DataType",
-    "InvalidType",
-    "MapType",
-    "PrimitiveType",
-    "PrimitiveValue",
-    "StructField",
-    "StructType",
-    "TypeVisitor",
-    "UnreadColumn",
-    "format_column",
-    "has_misplaced_void",
-    "is_invalid_decimal",
-    "parse_column",
-    "parse_columns",
-    "parse_schema",
-    "parse_type",
-    "partition_columns_that_fit",
-    "storable_columns",
-    "type_name",
-    "type_outline",
-    "visit",
-]
-
 
 class InvalidType(ValueError):
     """A text or a JSON value is not a type; the message is the reason alone, as part of a sentence."""

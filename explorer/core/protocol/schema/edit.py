@@ -32,24 +32,6 @@ from explorer.core.protocol.schema.data_types import (
 from explorer.core.protocol.schema.field_metadata import IDENTITY_HIGH_WATER_MARK, IDENTITY_PREFIX
 from explorer.core.protocol.schema.nested_types import Path, walk, with_parts
 
-__all__ = [
-    "Column",
-    "children",
-    "choices",
-    "column_path",
-    "edit_fields",
-    "find_column",
-    "first_names",
-    "position",
-    "position_text",
-    "replace_field",
-    "replace_type",
-    "schema_without_marks",
-    "similar_names",
-    "struct_field",
-    "with_schema",
-]
-
 _AFTER: Final = re.compile(r"after\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
 _POSITIONS: Final = ("first", "last", "after NAME", "a position from 0")
 

@@ -21,19 +21,6 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
 )
 
-__all__ = [
-    "Path",
-    "PathTree",
-    "holds",
-    "nested_types",
-    "path_tree",
-    "walk",
-    "walk_physical",
-    "walk_structs",
-    "with_fields",
-    "with_parts",
-]
-
 Path = tuple[str, ...]
 
 _T = TypeVar("_T")

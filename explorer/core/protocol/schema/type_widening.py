@@ -27,8 +27,6 @@ from explorer.core.protocol.schema.field_metadata import TYPE_CHANGES
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_features import missing_features
 
-__all__ = ["check_type_changes", "recorded_changes", "unlisted_changes", "widens"]
-
 _WIDTHS: Final = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 _DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 """Digits before the point that a decimal must have for every value of an integer type.

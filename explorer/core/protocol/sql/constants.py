@@ -15,8 +15,6 @@ from typing import Final
 
 from explorer.core.protocol.schema.data_types import PrimitiveType
 
-__all__ = ["constant_text", "equality_text", "quoted_column", "range_text"]
-
 _NOT_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _MOST_DIGITS: Final = 38
 _ESCAPED: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cn"})

@@ -13,8 +13,6 @@ from typing import Final
 
 from explorer.core.protocol.sql.tokens import Token
 
-__all__ = ["Scopes", "lambda_scopes", "type_scopes"]
-
 _NESTED: Final = frozenset(["array", "map", "struct"])
 """Types that are written with other types, and with names of fields, in angle brackets."""
 

@@ -11,16 +11,6 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Final
 
-__all__ = [
-    "ALLOWED",
-    "CLOCK_FUNCTIONS",
-    "CLOCK_WITHOUT_ARGUMENTS",
-    "REFUSED",
-    "SYNTAX_WORDS",
-    "similar_functions",
-    "why_refused",
-]
-
 
 def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())

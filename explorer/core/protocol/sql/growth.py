@@ -16,8 +16,6 @@ from typing import Final
 from explorer.core.protocol.sql.functions import SYNTAX_WORDS
 from explorer.core.protocol.sql.tokens import Token
 
-__all__ = ["MOST_GROWTH", "TooLarge", "check_growth"]
-
 
 def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())

@@ -18,22 +18,6 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.sql.tokens import Token, literal_of, tokens_of
 from explorer.core.protocol.sql.vetting import check_text
 
-__all__ = [
-    "And",
-    "Constant",
-    "Expression",
-    "IsNull",
-    "Like",
-    "LiteralValue",
-    "Not",
-    "Operator",
-    "Or",
-    "SqlComparison",
-    "Unsplittable",
-    "parse_predicate",
-    "parts_of",
-]
-
 Operator = Literal["=", "<", "<=", ">", ">=", "<=>"]
 _MOST_DEPTH: Final = 100
 _WILDCARD: Final = re.compile("[%_]")

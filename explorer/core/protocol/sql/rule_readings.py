@@ -18,8 +18,6 @@ from explorer.core.protocol.sql.stored_expressions import double_quoted, express
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import called_functions
 
-__all__ = ["Subject", "doubt", "in_backticks"]
-
 Subject = Literal["rows", "values", "default"]
 """The purpose of an expression: to check rows, to compute a column from other columns, or from none."""
 

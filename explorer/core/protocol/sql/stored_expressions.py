@@ -19,17 +19,6 @@ from explorer.core.protocol.sql.functions import CLOCK_FUNCTIONS, CLOCK_WITHOUT_
 from explorer.core.protocol.sql.tokens import Token, tokens_of
 from explorer.core.protocol.sql.vetting import check_text
 
-__all__ = [
-    "Mentioned",
-    "Mentions",
-    "check_stored_expression",
-    "double_quoted",
-    "expression_columns",
-    "expression_text",
-    "mentions",
-    "unknown_columns",
-]
-
 
 def _split(words: str) -> frozenset[str]:
     return frozenset(words.split())

@@ -17,8 +17,6 @@ import msgspec
 
 from explorer.core.errors import RequestError
 
-__all__ = ["NormalizedExpression", "Token", "literal_of", "normalize_expression", "tokens_of"]
-
 _LONGEST: Final = 100_000
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+|--(?:\\\n|[^\r\n])*|/\*(?:(?!/\*|\*/).)*\*/)

@@ -30,8 +30,6 @@ from explorer.core.protocol.sql.tokens import (
     tokens_of,
 )
 
-__all__ = ["called_functions", "check_clock", "check_text", "normalized_expression", "quoted_text"]
-
 _REFUSED_WORDS: Final = frozenset({"select", "with"})
 _BUILTIN: Final = frozenset({"builtin", "system.builtin"})
 _MOST_DEPTH: Final = 200

@@ -18,8 +18,6 @@ from explorer.core.protocol.json_values import plain_number
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 
-__all__ = ["SKIPPING_TYPES", "bound_value", "count_value", "decode_statistics"]
-
 SKIPPING_TYPES: Final = frozenset(
     ["byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz", "string"]
 )

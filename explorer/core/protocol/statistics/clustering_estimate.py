@@ -24,8 +24,6 @@ from explorer.core.protocol.statistics.data_skipping import answerable
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of
 
-__all__ = ["ClusteringEstimate", "Overlap", "clustering_estimates", "overlap_depth"]
-
 _Path = tuple[str, ...]
 _PIECES: Final = 256
 """The maximum of parts into which a file's range is cut."""

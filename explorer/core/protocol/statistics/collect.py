@@ -23,8 +23,6 @@ from explorer.core.protocol.statistics.bounds import decode_statistics
 from explorer.core.protocol.table_properties.registry import NUM_INDEXED_COLS, STATS_COLUMNS
 from explorer.core.protocol.times import from_milliseconds
 
-__all__ = ["indexed_fields", "known_statistics", "loosened", "split_columns", "statistics_text", "written_statistics"]
-
 _PREFIX: Final = 32
 _LAST: Final = "\U0010ffff"
 _Bound: TypeAlias = int | float | Decimal | str

@@ -23,8 +23,6 @@ from explorer.core.protocol.sql.predicates import Operator
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_constants import ComparedConstant, threshold
 
-__all__ = ["ColumnFacts", "Side", "side_of"]
-
 BoundValues: TypeAlias = pa.Array | Numbers
 """NumPy numbers, or an Arrow column of texts or decimals."""
 

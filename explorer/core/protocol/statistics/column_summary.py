@@ -21,8 +21,6 @@ from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 
-__all__ = ["BoundValue", "ColumnSummary", "column_summary"]
-
 BoundValue: TypeAlias = bool | int | float | str | Decimal | date | datetime
 
 

@@ -37,16 +37,6 @@ from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
 from explorer.core.protocol.statistics.skipping_truth import truth_of, unanswerable
 
-__all__ = [
-    "BY_STATISTICS",
-    "SkippingCounts",
-    "SkippingResult",
-    "answerable",
-    "counts_of_rules",
-    "skip_files",
-    "unsplittable_in",
-]
-
 
 class SkippingCounts(msgspec.Struct, frozen=True):
     """Files left after each step.

@@ -26,17 +26,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, 
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import Bounds, StatisticsLeaf, concatenated
 
-__all__ = [
-    "FileStatistics",
-    "StatisticsColumn",
-    "StatisticsProblem",
-    "column_ranges",
-    "coverage",
-    "statistics_columns",
-    "statistics_table",
-]
-
-
 # Columns that are parsed in one pass over the texts.
 _MOST_AT_ONCE: Final = 10_000
 _FALSE: Final = bools([False])[0]

@@ -24,8 +24,6 @@ from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 from explorer.core.protocol.statistics.present_leaves import present_leaves
 
-__all__ = ["Bounds", "ParsedTexts", "StatisticsLeaf", "concatenated", "parse_either", "parse_texts", "some_of"]
-
 _ROWS: Final = 1 << 16
 _FEW: Final = 16
 _WIDE: Final = 1_000

@@ -17,8 +17,6 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import JsonValue, decode_json
 
-__all__ = ["present_leaves"]
-
 # The number of columns from which it is worth a check which are present.
 _MANY: Final = 256
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")

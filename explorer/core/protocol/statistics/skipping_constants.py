@@ -19,8 +19,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType
 from explorer.core.protocol.sql.predicates import LiteralValue, Operator
 from explorer.core.protocol.times import days, microseconds
 
-__all__ = ["ComparedConstant", "Threshold", "constant_of", "threshold"]
-
 ComparedConstant: TypeAlias = Decimal | float | str
 """A Decimal for whole numbers, decimals and booleans, and for days or microseconds since the epoch; a float for floats;
 a str for texts."""

@@ -33,8 +33,6 @@ from explorer.core.protocol.sql.predicates import (
 from explorer.core.protocol.statistics.column_facts import ColumnFacts, Side
 from explorer.core.protocol.statistics.skipping_constants import constant_of
 
-__all__ = ["Truth", "successor", "truth_of", "unanswerable"]
-
 
 class Truth(msgspec.Struct, frozen=True):
     """For every file whether some row may make a condition TRUE, and FALSE."""

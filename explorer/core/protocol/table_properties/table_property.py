@@ -16,8 +16,6 @@ import msgspec
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.table_properties.values import flag, interval, number
 
-__all__ = ["ChoiceProperty", "Choices", "Columns", "Flag", "FreeText", "Integer", "Interval", "TableProperty"]
-
 _LARGEST: Final = 2**31 - 1
 _MOST_DIGITS: Final = 20
 _WRITTEN: Final = re.compile(

@@ -14,8 +14,6 @@ from typing import Final
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.json_values import plain_number
 
-__all__ = ["CONSTRAINT_PREFIX", "constraint_name", "constraints", "flag", "interval", "number"]
-
 CONSTRAINT_PREFIX: Final = "delta.constraints."
 """The beginning of the key of a CHECK constraint, in any case; its name follows."""
 

@@ -22,8 +22,6 @@ from explorer.core.transaction.planner import Request, make_plan
 from explorer.core.transaction.preparation import prepared
 from explorer.core.versions.delta_log import DeltaLog
 
-__all__ = ["BatchWriter"]
-
 _WITH_SOURCE: Final = ("append", "overwrite", "merge")
 _TRIES: Final = 10
 _RESOLVES: Final = 5

@@ -45,8 +45,6 @@ from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.transaction.row_preparation.proposer import recorded_by, recorded_proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["commit_plan"]
-
 _ATTEMPTS: Final = 1_000
 _RESENDS: Final = 3
 _PAUSE: Final = 0.02

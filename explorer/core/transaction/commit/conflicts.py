@@ -21,8 +21,6 @@ from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.reads import Reads, first_read
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["conflict_with", "error_of", "guard_failed", "holds_transaction"]
-
 _LONGEST_NAME: Final = 200
 
 

@@ -22,8 +22,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.context import Context
 from explorer.core.versions.commit_times import moment
 
-__all__ = ["follow_up", "new_checkpoint"]
-
 _FEW: Final = 100
 _SMALL_LOG: Final = 4 << 20
 """Up to how many bytes of commits and checkpoint a checksum without one before it is computed by replay."""

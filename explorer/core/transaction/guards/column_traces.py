@@ -27,8 +27,6 @@ from explorer.core.transaction.intents.property_settings import statistics_colum
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["LoggedOperation", "traces_guard", "values_guard"]
-
 _MOST_NAMED: Final = 20
 _LONGEST: Final = 200
 _BY_COLUMNS: Final = frozenset(["clusterby", "newclusteringcolumns", "orderby", "partitionby", "zorderby"])

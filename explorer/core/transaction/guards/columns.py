@@ -27,20 +27,6 @@ from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "FEED_COLUMNS",
-    "MAP_FIRST",
-    "char_guard",
-    "check_free",
-    "check_unique",
-    "clustering_guard",
-    "constraint_guard",
-    "generated_guard",
-    "mapping_guard",
-    "names_guard",
-    "partition_guard",
-]
-
 FEED_COLUMNS: Final = frozenset(["_change_type", "_commit_version", "_commit_timestamp"])
 MAP_FIRST: Final = "Switch column mapping to name first, or choose another name."
 """The remedy for names that files without column mapping cannot have."""

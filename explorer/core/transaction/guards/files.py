@@ -18,8 +18,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.retention.missing_files import absent
 
-__all__ = ["file_guards", "place_guards"]
-
 _MOST_NAMED: Final = 10
 
 

@@ -45,16 +45,6 @@ from explorer.core.transaction.guards.protocol import evolution_guard, needs_gua
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "Situation",
-    "catalog_guard",
-    "change_guard",
-    "judge",
-    "properties_guard",
-    "protocol_guard",
-    "retention_guard",
-]
-
 
 class Situation(msgspec.Struct, frozen=True):
     """What the guards check.

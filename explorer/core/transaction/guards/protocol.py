@@ -31,8 +31,6 @@ from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["evolution_guard", "needs_guard", "row_tracking_guard"]
-
 _FIELD_KEYS: Final = {row.field_key: name for name, row in FEATURES.items() if row.field_key is not None}
 
 

@@ -21,8 +21,6 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.diff import diff_metadata, diff_properties
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["UndoneCommit", "restore_guard"]
-
 
 class UndoneCommit(msgspec.Struct, frozen=True):
     """A commit that the restore undoes: its version, operation and user, if the log has them."""

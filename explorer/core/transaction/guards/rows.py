@@ -20,8 +20,6 @@ from explorer.core.transaction.row_engine import CheckReport, CheckResult, RowEn
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["row_guards", "row_texts"]
-
 _MOST_FILES: Final = 10
 _LONGEST_VALUE: Final = 200
 

@@ -18,8 +18,6 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.transaction.intents.records import Intent
 
-__all__ = ["intent_document", "intent_fields", "intent_kind", "intent_kinds", "parse_intent"]
-
 _KINDS: Final[dict[str, type[msgspec.Struct]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Intent)}
 _WORDS: Final[dict[type[inspect.Type], str]] = {
     inspect.StrType: "text",

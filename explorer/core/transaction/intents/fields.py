@@ -41,15 +41,6 @@ from explorer.core.protocol.sql.stored_expressions import check_stored_expressio
 from explorer.core.protocol.table_features import feature_of_type
 from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX
 
-__all__ = [
-    "IDENTITY_KEYS",
-    "SPECIAL_KEYS",
-    "check_special_columns",
-    "features_of_columns",
-    "features_of_types",
-    "read_field",
-]
-
 _MEMBERS: Final = ("name", "type", "nullable", "metadata")
 _DEFAULTS: Final = (field_metadata.CURRENT_DEFAULT, field_metadata.EXISTS_DEFAULT)
 

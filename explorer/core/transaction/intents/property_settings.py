@@ -37,17 +37,6 @@ from explorer.core.protocol.table_properties.registry import (
 from explorer.core.protocol.table_properties.table_property import Columns, Flag
 from explorer.core.protocol.table_properties.values import CONSTRAINT_PREFIX
 
-__all__ = [
-    "RequestedProperties",
-    "check_formats",
-    "check_properties",
-    "feature_name",
-    "requested_properties",
-    "statistics_column",
-    "statistics_columns_of",
-    "true_key",
-]
-
 _RESERVED: Final = {
     "location": "a property cannot move a table",
     "provider": "a Delta table cannot change its format",

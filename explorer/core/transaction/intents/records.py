@@ -15,49 +15,6 @@ import msgspec
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.json_values import JsonObject
 
-__all__ = [
-    "AddColumns",
-    "AddConstraint",
-    "Append",
-    "BatchIntent",
-    "Checkpoint",
-    "CleanLog",
-    "CompactLog",
-    "CreateTable",
-    "Delete",
-    "DropColumns",
-    "DropConstraint",
-    "DropFeature",
-    "DropNotNull",
-    "EnableFeature",
-    "Intent",
-    "MaintenanceIntent",
-    "Merge",
-    "MergeClause",
-    "MoveColumn",
-    "Optimize",
-    "Overwrite",
-    "Purge",
-    "RecomputeStatistics",
-    "RemoveDomain",
-    "RenameColumn",
-    "Restore",
-    "SetColumnComment",
-    "SetColumnMapping",
-    "SetDescription",
-    "SetDomain",
-    "SetNotNull",
-    "SetProperties",
-    "SetTransaction",
-    "SyncIdentity",
-    "UnsetProperties",
-    "Update",
-    "UpgradeProtocol",
-    "Vacuum",
-    "WidenType",
-    "merge_clauses",
-]
-
 
 def _tag(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")

@@ -31,8 +31,6 @@ from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["adds", "carried", "number_rows", "remove_of", "removes", "unknown_fields", "vector_tombstones"]
-
 
 def adds(
     files: pa.Table, *, data_change: bool, unknown: Mapping[tuple[str, str | None], JsonObject] | None = None

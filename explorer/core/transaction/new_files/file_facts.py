@@ -16,8 +16,6 @@ import pyarrow as pa
 
 from explorer.core.protocol.actions import Add
 
-__all__ = ["Arrangement", "LiveFacts", "NewFileFacts", "Numbering", "RowIndexes", "Touched"]
-
 
 class LiveFacts(msgspec.Struct, frozen=True):
     """What the live rows of a file say about some leaves.

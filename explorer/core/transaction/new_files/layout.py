@@ -36,8 +36,6 @@ from explorer.core.protocol.table_properties.registry import COMPRESSION_CODEC, 
 from explorer.core.transaction.new_files.file_facts import NewFileFacts
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ROWS_PER_FILE", "FileLayout", "compression_codec", "count_rows", "stored_fields"]
-
 _CODECS: Final = {
     "snappy": "snappy",
     "zstd": "zstd",

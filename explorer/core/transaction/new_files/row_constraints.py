@@ -37,18 +37,6 @@ from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "RowRule",
-    "StoredExpression",
-    "check_expression",
-    "column_expression",
-    "default_expressions",
-    "default_guards",
-    "generated_expression",
-    "row_rules",
-    "stored_expressions",
-]
-
 
 class StoredExpression(msgspec.Struct, frozen=True):
     """An expression that a table keeps.

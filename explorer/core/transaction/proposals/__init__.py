@@ -32,8 +32,6 @@ from explorer.core.transaction.proposals import (
 from explorer.core.transaction.proposals.entry import ProposalEntry
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["propose"]
-
 _ENTRIES: Final[dict[type[msgspec.Struct], ProposalEntry]] = {
     entry.intent: entry
     for module in (

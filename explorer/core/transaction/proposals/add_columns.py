@@ -43,8 +43,6 @@ from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import column_document, parameter_text, proposes
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "add_columns", "needs_values"]
-
 
 class _Addition(msgspec.Struct, frozen=True):
     """One column: its parent and itself as given, and its place among its siblings.

@@ -49,8 +49,6 @@ from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.entry import change_parameters, column_document, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "move_column", "set_column_comment", "set_description", "widen_type"]
-
 
 def set_description(intent: SetDescription, snapshot: Snapshot) -> Proposal:
     """Set or remove the description; the reference writes it as a property named ``comment``."""

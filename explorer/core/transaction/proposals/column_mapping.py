@@ -28,8 +28,6 @@ from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.entry import parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "USAGE_TRACKING", "map_existing", "set_column_mapping", "with_usage_mark"]
-
 USAGE_TRACKING: Final = "columnMappingUsageTracking"
 """The feature whose tables say whether a column was ever dropped or renamed."""
 

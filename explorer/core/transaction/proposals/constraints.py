@@ -40,8 +40,6 @@ from explorer.core.transaction.proposal import GuardResult, Proposal, RowCheck
 from explorer.core.transaction.proposals.entry import change_parameters, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "add_constraint", "drop_constraint", "drop_not_null", "set_not_null"]
-
 _LONGEST: Final = 255
 _UNSEEN: Final = (
     "Nor was the expression: if it is not valid SQL, no writer can add rows until the constraint is dropped."

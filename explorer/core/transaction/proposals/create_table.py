@@ -48,8 +48,6 @@ from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import parameter_text
 from explorer.core.transaction.proposals.table_properties import check_statistics_columns
 
-__all__ = ["create_table", "generation_expressions"]
-
 _UNPARTITIONABLE = frozenset(["variant", "void"])
 
 

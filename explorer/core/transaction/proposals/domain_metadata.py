@@ -16,8 +16,6 @@ from explorer.core.transaction.proposal import Circumstances, GuardResult, Propo
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "remove_domain", "set_domain", "set_transaction"]
-
 
 def set_domain(intent: SetDomain, snapshot: Snapshot) -> Proposal:
     """Set a domain's configuration.

@@ -27,16 +27,6 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import Circumstances, Proposal
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "ProposalEntry",
-    "attribute_name",
-    "change_parameters",
-    "column_document",
-    "parameter_text",
-    "proposes",
-    "proposes_alone",
-]
-
 Asked = TypeVar("Asked", bound=Intent)
 
 

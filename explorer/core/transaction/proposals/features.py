@@ -40,8 +40,6 @@ from explorer.core.transaction.proposals.entry import proposes
 from explorer.core.transaction.proposals.table_properties import set_properties
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["DROPPABLE", "PROPOSALS", "LogMarks", "drop_feature", "enable_feature", "upgrade_protocol"]
-
 _MOST_DIGITS: Final = 20
 
 

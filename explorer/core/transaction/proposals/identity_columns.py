@@ -20,8 +20,6 @@ from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.entry import change_parameters
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["IdentityRule", "counts_up", "identity_rule", "recorded_extreme", "sync_identity"]
-
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 

@@ -40,8 +40,6 @@ from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.transaction.proposals.entry import attribute_name, parameter_text, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "column_traces_guard", "drop_columns", "rename_column"]
-
 
 def rename_column(intent: RenameColumn, snapshot: Snapshot) -> Proposal:
     """Give a column another name.

@@ -47,8 +47,6 @@ from explorer.core.transaction.proposals.column_mapping import USAGE_TRACKING
 from explorer.core.versions.change_feed.schema_breaks import why_rows_do_not_fit
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["restore"]
-
 _KEY: Final = "\x00"
 _SINCE: Final = (ICT_ENABLEMENT_VERSION.key, ICT_ENABLEMENT_TIMESTAMP.key)
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN.key, ROW_COMMIT_VERSION_COLUMN.key)

@@ -57,8 +57,6 @@ from explorer.core.transaction.proposals.column_mapping import set_column_mappin
 from explorer.core.transaction.proposals.entry import proposes, proposes_alone
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["PROPOSALS", "changed_properties", "check_statistics_columns", "set_properties", "unset_properties"]
-
 _SHOWN_TO_OTHERS: Final = (ENABLED_FORMATS, SYMLINK_FORMAT_MANIFEST, DELETION_VECTORS)
 
 

@@ -33,8 +33,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, reuse_unchanged, rows_matched, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["changing", "deleting"]
-
 
 def deleting(log: DeltaLog, intent: intents.Delete, context: Context, circumstances: Circumstances) -> OnVersion:
     """Return what proposes a commit that deletes the rows that meet a condition."""

@@ -35,22 +35,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "MOST_FOOTERS",
-    "MOST_READ",
-    "NONE_SKIPPED",
-    "MatchedFiles",
-    "OnVersion",
-    "SkippedFiles",
-    "files_with_rows",
-    "rewriting",
-    "skipped",
-    "skipped_files",
-    "statistics_guard",
-    "to_be_written",
-    "vet_partitions",
-]
-
 MOST_FOOTERS: Final = 10_000
 """So many footers a plan compares: some seconds on a disk, a minute in an object store."""
 MOST_READ: Final = 200

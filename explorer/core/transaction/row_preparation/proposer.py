@@ -29,8 +29,6 @@ from explorer.core.transaction.row_preparation.write import appending, evolving,
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["RowIntent", "filled_table", "once", "recorded_by", "recorded_proposal", "row_proposer"]
-
 RowIntent: TypeAlias = (
     intents.Append
     | intents.Delete

@@ -37,8 +37,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, reuse_unchanged
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["describing", "optimizing", "purging"]
-
 _LEAST_KNOWN = 1 << 20
 """Bytes of a file below which its footer weighs too much to estimate the size of its rows in another file."""
 

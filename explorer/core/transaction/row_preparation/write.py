@@ -41,8 +41,6 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads, reads_of_files, reuse_unchanged, rows_meeting
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["appending", "evolving", "overwriting", "source_of"]
-
 
 def source_of(named: str, rows: object | None, context: Context) -> object:
     """Return where rows come from; a place that an intent names must be one that may be read."""

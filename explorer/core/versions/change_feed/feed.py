@@ -29,18 +29,6 @@ from explorer.core.versions.change_feed.sources import change_table, locations
 from explorer.core.versions.history import History
 from explorer.core.versions.provenance import CommitRecord
 
-__all__ = [
-    "ChangeSources",
-    "ChangeVersion",
-    "FeedGap",
-    "FeedSpan",
-    "change_feed_coverage",
-    "change_feed_gaps",
-    "change_sources",
-    "check_sources",
-    "without_vacuumed",
-]
-
 FindMissing = Callable[[Iterable[str]], Set[str]]
 """Returns those of some decoded locations at which there is no file."""
 

@@ -17,8 +17,6 @@ from explorer.core.protocol.schema.data_types import StructField, format_column,
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.versions.history import History
 
-__all__ = ["readable_ranges", "why_not_readable_as", "why_rows_do_not_fit"]
-
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 

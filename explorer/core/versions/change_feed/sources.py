@@ -23,8 +23,6 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import SCHEMA
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = ["ReadEstimate", "change_table", "difference_table", "locations", "masked_difference", "read_estimate"]
-
 RowIndexes = npt.NDArray[np.uint64]
 
 _VECTOR: Final = (

@@ -19,8 +19,6 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, joined, numbers, only_array
 
-__all__ = ["CommitAmounts", "RowAmounts", "row_amounts", "updated_rows"]
-
 _UPDATES: Final = ("numUpdatedRows", "numTargetRowsUpdated")
 """Metrics of updated rows, of UPDATE and of MERGE."""
 

@@ -28,8 +28,6 @@ from explorer.core.protocol.arrow.records import moments
 from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.summary import CommitSummary, summaries
 
-__all__ = ["Commits"]
-
 _DAY = 86_400_000
 
 

@@ -17,8 +17,6 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.versions.commits.amounts import row_amounts
 
-__all__ = ["CommitSummary", "plain_reason", "summaries"]
-
 
 @dataclass(frozen=True, slots=True)
 class CommitSummary:

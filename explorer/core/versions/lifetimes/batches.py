@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from explorer.core.protocol.arrow.arrays import Mask
 
-__all__ = ["Arrays", "Batches", "chosen", "constant", "thin"]
-
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)

@@ -52,8 +52,6 @@ from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.lifetimes.recorded_files import RecordedFilesBuilder
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["LifetimesBuilder", "files_of_tables"]
-
 _ABSENT: Final = msgspec.Raw()
 _EVENT: Final[dict[str, type[np.generic]]] = {
     "kind": np.int8,

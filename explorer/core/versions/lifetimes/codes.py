@@ -19,8 +19,6 @@ from explorer.core.protocol.arrow.text_spans import TextSpans
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["PathCodes", "VectorCodes"]
-
 _KINDS, _OTHER = ("u", "p", "i"), ""
 _OFFSET_BITS: Final = 33
 _OFFSETS: Final = (1 << _OFFSET_BITS) - 1

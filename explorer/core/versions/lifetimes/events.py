@@ -19,18 +19,6 @@ import numpy.typing as npt
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask
 from explorer.core.versions.lifetimes.codes import VectorCodes
 
-__all__ = [
-    "ADD",
-    "INTERVALS",
-    "IN_CHECKPOINT",
-    "LEAVE",
-    "NEVER",
-    "REMOVE",
-    "FileContradiction",
-    "FileEvents",
-    "Intervals",
-]
-
 NEVER: Final = int(np.iinfo(np.int32).max)
 """``removed`` of a file that is still live."""
 

@@ -20,8 +20,6 @@ from explorer.core.versions.lifetimes.batches import Arrays, constant, thin
 from explorer.core.versions.lifetimes.codes import PathCodes, VectorCodes
 from explorer.core.versions.lifetimes.text_codes import TextCodes
 
-__all__ = ["FileCodes", "FileColumns", "columns_of_lines", "columns_of_similar", "merged", "vectors_of_similar"]
-
 _NUMBERS: Final = (
     "size",
     "modification_time",

@@ -36,8 +36,6 @@ from explorer.core.versions.lifetimes.batches import Arrays, Batches, chosen
 from explorer.core.versions.lifetimes.codes import VectorCodes
 from explorer.core.versions.lifetimes.file_columns import FileCodes, FileColumns, columns_of_lines
 
-__all__ = ["RecordedFiles", "RecordedFilesBuilder"]
-
 _NO_LINE: Final = AddLine("")
 _CODES: Final = ("path", "raw_path", "partition", "vector", "data_change")
 

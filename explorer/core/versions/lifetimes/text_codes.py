@@ -18,8 +18,6 @@ from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, int64s, wi
 from explorer.core.protocol.arrow.text_spans import WORD, TextSpans, Words, windows
 from explorer.core.protocol.limits import check_column
 
-__all__ = ["TextCodes"]
-
 _ALL_BITS: Final = (1 << 64) - 1
 _HALF_WORD, _STEP = map(np.uint64, (32, 0x9E3779B97F4A7C15))
 _FREE: Final = -1

@@ -21,8 +21,6 @@ from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSeg
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.versions.open_log.log_state import Due, LogState
 
-__all__ = ["CurrentLog", "LogSource"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogSource:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from explorer.core.versions.history import History
     from explorer.core.versions.history_reader import HistoryReader
 
-__all__ = ["Histories", "Once", "ReadOptions", "ReaderSlot"]
-
 _T = TypeVar("_T")
 
 

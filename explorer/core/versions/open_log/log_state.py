@@ -24,8 +24,6 @@ from explorer.core.log.version_files import VersionFiles
 from explorer.core.versions.open_log.histories import Histories
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["MOST_SNAPSHOTS", "Due", "LogState", "NewestState", "ReadVersions", "UnusableCheckpoint"]
-
 MOST_SNAPSHOTS: Final = 16
 
 

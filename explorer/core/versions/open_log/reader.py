@@ -39,8 +39,6 @@ from explorer.core.versions.snapshot import Snapshot
 if TYPE_CHECKING:
     from explorer.core.versions.history import History
 
-__all__ = ["LogReader"]
-
 _MOST_SINCE: Final = 1_000
 
 

@@ -26,23 +26,6 @@ from explorer.core.protocol.times import span_milliseconds
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 
-__all__ = [
-    "FOREVER",
-    "UNTIMED",
-    "LastNeeded",
-    "Risk",
-    "Terms",
-    "data_risk",
-    "expiries",
-    "file_times",
-    "is_hidden",
-    "last_needed",
-    "log_risk",
-    "readable_spans",
-    "retention_terms",
-]
-
-
 FOREVER: Final = int(np.iinfo(np.int64).max)
 """Time of something that never expires."""
 

@@ -37,8 +37,6 @@ from explorer.core.versions.retention.readable_until import (
 )
 from explorer.core.versions.retention.version_states import VersionRisks
 
-__all__ = ["Horizon", "VersionRange", "WhatIf", "horizon"]
-
 VersionRange = tuple[int, int]
 """Consecutive versions, both ends included."""
 

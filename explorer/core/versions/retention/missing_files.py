@@ -23,8 +23,6 @@ from explorer.core.protocol.log_store import LogStore
 if TYPE_CHECKING:
     from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 
-__all__ = ["MOST_NAMED", "KnownMissing", "MissingFacts", "MissingFiles", "absent", "data_locations"]
-
 MOST_NAMED: Final = 10
 """The most missing files of a version that are named."""
 

@@ -21,20 +21,6 @@ from explorer.core.versions.provenance import CommitRecord
 from explorer.core.versions.retention.expiry import FOREVER, UNTIMED, LastNeeded
 from explorer.core.versions.retention.version_states import RecordedVacuum, VersionRisks
 
-__all__ = [
-    "FILE_STATES",
-    "FolderScan",
-    "Freed",
-    "ReadableUntil",
-    "TakenFiles",
-    "feed_readable_until",
-    "freed_by_log",
-    "freed_by_scan",
-    "recorded_by_log",
-    "recorded_by_scan",
-    "written",
-]
-
 FILE_STATES: Final = ("live", "removed", "changes", "orphan")
 """The state of a stored file in the log: live; removed; with recorded changes; in no action."""
 

@@ -25,8 +25,6 @@ from explorer.core.versions.retention.expiry import FOREVER, UNTIMED
 from explorer.core.versions.retention.missing_files import MissingFiles
 from explorer.core.versions.retention.version_states import STATES, VersionRisks, VersionStates
 
-__all__ = ["version_retention"]
-
 _DAY: Final = 86_400_000
 
 

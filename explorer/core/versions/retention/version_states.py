@@ -37,8 +37,6 @@ from explorer.core.versions.retention.expiry import (
 )
 from explorer.core.versions.retention.missing_files import KnownMissing, MissingFiles
 
-__all__ = ["STATES", "RecordedVacuum", "StateSpan", "VersionRisks", "VersionState", "VersionStates"]
-
 VersionState = Literal["readable", "at risk", "data gone", "log gone"]
 STATES: Final[tuple[VersionState, ...]] = ("readable", "at risk", "data gone", "log gone")
 """The states, in the order of their codes."""

@@ -31,8 +31,6 @@ from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of
 from explorer.views.rows.spark_work import each_second, engine_state
 
-__all__ = ["Desk", "DeskSheet", "DeskTables"]
-
 _PACE = 0.25
 _LONGEST_REASON = 4_000
 _LONGEST_NAME = 200

@@ -21,8 +21,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.formatting import moment
 from explorer.views.problems import Problem
 
-__all__ = ["Attempt", "Attempts", "ChangeableTable", "Draft", "Question", "RowCheckProgress"]
-
 
 @runtime_checkable
 class ChangeableTable(Protocol):

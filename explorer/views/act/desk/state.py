@@ -47,13 +47,6 @@ from explorer.views.act.desk.draft import Draft, Question, RowCheckProgress
 from explorer.views.act.receipt import Receipt
 from explorer.views.problems import Problem
 
-__all__ = [
-    "TRANSITIONS", "Accepted", "ApprovalRefused", "Approved", "ChangeRequested", "CheckEnded", "CheckProgressed",
-    "CheckStarted", "CheckingRows", "CommitBegun", "CommitBrokeOff", "CommitEnded", "CommitMoved", "Committing",
-    "Ended", "Event", "Forgotten", "Idle", "PlanMade", "PlanMoved", "PlanRefused", "Planning", "Ready", "Shown",
-    "State", "TriedAgain", "Unplannable", "after",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequested:

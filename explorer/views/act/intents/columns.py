@@ -23,8 +23,6 @@ from explorer.views.act.intents.fields import (
     mentioned_columns_hint,
 )
 
-__all__ = ["COLUMN_INTENTS", "CONSTRAINT_INTENTS"]
-
 # --- what each asks
 
 

@@ -15,11 +15,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.fields import Answers, FormField
 from explorer.views.table.facts import TableFacts
 
-__all__ = [
-    "COLUMNS", "CONSTRAINTS", "PROPERTIES", "Headline", "Hints", "IntentEntry", "IntentGroup", "counted",
-    "intent_entry", "plain_headline",
-]  # fmt: skip
-
 Asked = TypeVar("Asked", bound=Intent)
 Hints: TypeAlias = Callable[[Answers, TableFacts, Snapshot], Mapping[str, str]]
 """Makes hints by the name of the answer, from the answers so far, the table and its newest version."""

@@ -20,12 +20,6 @@ from explorer.views.listing import column_matches
 from explorer.views.table.commits import commit_sentence
 from explorer.views.table.facts import TableFacts
 
-__all__ = [
-    "Answers", "Choice", "FormField", "chosen_hint", "column_comment_hint", "column_field", "column_hint",
-    "column_suggestions", "given_pairs", "given_texts", "listed_answers", "mentioned_columns_hint",
-    "number_or_text", "numbered_answers", "property_hints", "version_hints",
-]  # fmt: skip
-
 Answers = Mapping[str, str]
 
 

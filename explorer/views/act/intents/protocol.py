@@ -18,8 +18,6 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import Headline, IntentGroup, intent_entry
 from explorer.views.act.intents.fields import Answers, Choice, FormField, chosen_hint, given_texts, number_or_text
 
-__all__ = ["PROTOCOL_INTENTS"]
-
 _VERSIONS: Final = ("minReaderVersion", "minWriterVersion")
 
 

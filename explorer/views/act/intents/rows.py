@@ -16,8 +16,6 @@ from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, int
 from explorer.views.act.intents.fields import Answers, Choice, FormField, given_pairs, given_texts
 from explorer.views.listing import MOST_OFFERED, column_matches
 
-__all__ = ["ROW_INTENTS"]
-
 _SOURCE_HELP: Final = (
     "A Parquet or CSV file, or a folder of Parquet files, under a folder that this server serves. Its columns are "
     "matched by name."

@@ -24,8 +24,6 @@ from explorer.views.act.intents.fields import (
     version_hints,
 )
 
-__all__ = ["MAINTENANCE_INTENTS", "RESTORE_INTENTS", "TABLE_INTENTS"]
-
 
 def _set_properties(_snapshot: Snapshot, _answers: Answers) -> tuple[FormField, ...]:
     choices = tuple(

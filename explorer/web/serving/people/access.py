@@ -18,11 +18,6 @@ from tornado.httputil import HTTPServerRequest
 from explorer.page.host import Identity, KnownBy
 from explorer.web.serving.people.password_file import PasswordFile
 
-__all__ = [
-    "Access", "AccessToken", "KnownBrowsers", "LoginAccess", "LoginSessions", "OpenAccess", "Rights",
-    "TokenAccess",
-]  # fmt: skip
-
 _MOST: Final = 10_000
 _MOST_OF_ONE: Final = 100
 _LASTS: Final = 7 * 24 * 3600

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["FailedLogins", "LoginAttempt"]
-
 _FREE: Final = 3
 _LONGEST_BY_NAME: Final = 30.0
 _LONGEST_BY_CLIENT: Final = 300.0

@@ -23,8 +23,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from explorer.core.errors import RequestError
 from explorer.storage.atomic_write import atomic_write, flush_folder
 
-__all__ = ["PasswordFile", "remove_user", "write_user"]
-
 _log = logging.getLogger(__name__)
 _HASHER: Final = PasswordHasher()
 _LONGEST_NAME: Final = 200

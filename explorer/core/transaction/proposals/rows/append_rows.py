@@ -31,8 +31,6 @@ from explorer.core.transaction.proposals.rows.delete_rows import appearing, reco
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Addition", "append_rows", "empty_version", "moved", "numberings", "with_columns", "with_first_rows"]
-
 _LONG: Final = np.iinfo(np.int64)
 
 

@@ -29,8 +29,6 @@ from explorer.core.transaction.proposals.rows.delete_rows import (
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["change_rows"]
-
 
 def change_rows(
     intent: Update | Merge,

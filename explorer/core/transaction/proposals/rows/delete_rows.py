@@ -32,17 +32,6 @@ from explorer.core.transaction.proposal import Circumstances, GuardResult, Propo
 from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = [
-    "NOTHING_APPEARS",
-    "appearing",
-    "delete_rows",
-    "hide_rows",
-    "hides_rows",
-    "records_changes",
-    "row_id_tags",
-    "touched_files",
-]
-
 NOTHING_APPEARS: Final = "No row will appear in the change data feed."
 
 

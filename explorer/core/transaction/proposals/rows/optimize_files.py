@@ -29,8 +29,6 @@ from explorer.core.transaction.proposal import Circumstances, GuardResult, Propo
 from explorer.core.transaction.proposals.rows.delete_rows import row_id_tags
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Compaction", "compaction", "optimize_files", "partition_files", "size_metrics"]
-
 
 def partition_files(where: str | None, snapshot: Snapshot) -> pa.Table:
     """Return the live files of the partitions that a condition names.

@@ -30,8 +30,6 @@ from explorer.core.transaction.proposals.rows.delete_rows import (
 from explorer.core.versions.reads import Reads, partitions_of
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["ReplacedRows", "overwrite_rows", "replaced_files"]
-
 
 class ReplacedRows(msgspec.Struct, frozen=True):
     """What goes.

@@ -21,8 +21,6 @@ from explorer.core.transaction.proposal import Circumstances, GuardResult, Propo
 from explorer.core.transaction.proposals.rows.optimize_files import size_metrics
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["files_to_purge", "purge_rows"]
-
 
 def files_to_purge(
     snapshot: Snapshot, masking: Collection[str] | None, dropped: Collection[str]

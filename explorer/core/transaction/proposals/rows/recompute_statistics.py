@@ -28,8 +28,6 @@ from explorer.core.transaction.proposals.rows.delete_rows import row_id_tags
 from explorer.core.versions.reads import reads_of_files
 from explorer.core.versions.snapshot import Snapshot
 
-__all__ = ["Described", "described_leaves", "recompute_statistics"]
-
 _TREES: Final = ("minValues", "maxValues", "nullCount")
 _Tree: TypeAlias = dict[str, Any]
 
