@@ -134,3 +134,18 @@ def test_a_story_begins_after_files_that_are_gone(root: Path) -> None:
     lead = plain(shown(window, story('{"id":3}'), "Story of the row with id 3")["lead"])
     assert "Data files of versions before v3 no longer exist, so the story begins there." in lead
     assert "already there" in lead
+
+
+def test_a_column_that_went_is_named_once_however_often_the_others_changed_beside_it(tmp_path: Path) -> None:
+    with_note = [column("id", "long"), column("note", "string")]
+    table = Changing(tmp_path / "w" / "t", with_note)
+    table.commit(table.add("a.parquet", pa.table({"id": [1], "note": ["x"]})))
+    for name in ("b", "c", "d"):
+        table.commit(table.schema([*with_note, column(name, "long")]))
+        table.commit(table.add(f"{name}.parquet", pa.table({"id": [9], "note": ["x"], name: [1]})))
+        with_note.append(column(name, "long"))
+    table.commit(table.schema([each for each in with_note if each["name"] != "note"]))
+    table.write()
+    window = Window(Catalog([str(tmp_path / "w")]), "?t=w/t")
+    lead = plain(shown(window, story('{"id":1}'), "Story of the row with id 1")["lead"])
+    assert lead.count("note is not shown") == 1

@@ -120,7 +120,7 @@ def story_view(
         tuple(_values(each, rows) for each in shown[:_ROWS]),
         at_words,
         max(0, len(shown) - _ROWS),
-        tuple((column.column, column.reason) for column in story.left_out),
+        tuple(dict.fromkeys((column.column, column.reason) for column in story.left_out)),
         story.by_spark,
         story.reason,
     )

@@ -47,14 +47,18 @@ class Changing:
         features = ("columnMapping", "deletionVectors", "variantType", "typeWidening")
         more = (*features, "changeDataFeed", "rowTracking", "domainMetadata", "appendOnly", "invariants")
         protocol = Protocol(min_reader_version=3, min_writer_version=7, reader_features=features, writer_features=more)
-        metadata = Metadata(
+        self._configuration = dict(configuration or {})
+        self.commits: list[list[Action]] = [[protocol, self.schema(fields)]]
+
+    def schema(self, fields: Sequence[dict[str, Any]]) -> Metadata:
+        """Return the metadata with these columns."""
+        return Metadata(
             id="8d2f4f0e-2a53-4b55-9a4e-222222222222",
             schema_string=json.dumps(struct(*fields)),
             partition_columns=(),
-            configuration=dict(configuration or {}),
+            configuration=self._configuration,
             created_time=_TIME,
         )
-        self.commits: list[list[Action]] = [[protocol, metadata]]
 
     def commit(self, *actions: Action, operation: str = "WRITE", user: str = "ada", reason: str = "") -> None:
         """Add a version."""
