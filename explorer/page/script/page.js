@@ -144,6 +144,8 @@ export class Page {
     // Another tab is read from its beginning; another version keeps the person's place.
     if (["t", "tab"].some((key) => from.get(key) !== to.get(key))) this.upwards = true;
     if (query !== current) this.host.push(query, replace);
+    // What a person opens is brought into view; what an address opens leaves the place and the focus alone.
+    this.opening = true;
     this.ask("go", { query, asked: true });
   }
 
@@ -175,7 +177,7 @@ export class Page {
     }
     const result = this.root.querySelector("[data-result]");
     if (result && !had) result.scrollIntoView({ block: "nearest" });
-    if (opened !== this.opened()) this.arrive();
+    if (this.opening && opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
     if ("tabs" in regions) this.keepCase();
     this.speak();
@@ -199,6 +201,7 @@ export class Page {
   }
 
   arrive() {
+    this.opening = false;
     const heading = this.root.querySelector("[data-shown] h2");
     if (!heading) return;
     heading.closest("[data-shown]").scrollIntoView({ block: "nearest" });

@@ -260,8 +260,8 @@ def test_files_of_a_range_say_at_which_of_its_versions_they_were_live(
     spans = zip(*(found.column(name).to_pylist() for name in ("first", "last", "added")), strict=True)
     assert dict(zip(names, spans, strict=True)) == files
     assert found.column_names == [
-        *("first", "last", "added", "path", "raw_path", "partition_values", "size", "num_records", "dv_unique_id"),
-        *("dv_storage_type", "dv_cardinality", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes"),
+        *("first", "last", "added", "path", "raw_path", "partition_values", "size", "num_records", "base_row_id"),
+        *("dv_unique_id", "dv_storage_type", "dv_cardinality", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes"),
     ]
     assert {str(found.schema.field(name).type) for name in ("first", "last", "added")} == {"int64"}
 

@@ -198,7 +198,7 @@ def test_a_table_opened_for_reading_is_not_changed_whatever_is_asked() -> None:
     store = new_table()
     table = explorer.Table(store, read_only=True)
     plan = table.plan(DESCRIBE)
-    with pytest.raises(NotAllowed, match="reading only"):
+    with pytest.raises(NotAllowed, match="opened read-only"):
         table.commit(plan)
     assert explorer.Table(store).latest_version() == 1
 
