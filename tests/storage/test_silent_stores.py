@@ -77,7 +77,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_store(server: SilentServer) -> N
         try:
             assert server.asked.wait(60)
             process.send_signal(signal.SIGINT)
-            _, error = process.communicate(timeout=15)
+            _, error = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, error) == (130, "Error: Cancelled.\n")

@@ -176,7 +176,8 @@ export class Page {
       if (main.getBoundingClientRect().top < covered) main.scrollIntoView({ block: "start" });
     }
     const result = this.root.querySelector("[data-result]");
-    if (result && !had) result.scrollIntoView({ block: "nearest" });
+    // A result that a person asked for; a tab that opens with rows leaves the place, also that of a notebook.
+    if (result && !had && this.asked) result.scrollIntoView({ block: "nearest" });
     if (this.opening && opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
     if ("tabs" in regions) this.keepCase();
@@ -357,6 +358,7 @@ export class Page {
   }
 
   act(name, element) {
+    this.asked = true;
     if (name === "theme") this.theme();
     else if (name === "copy") this.copy(element.dataset.text, element.dataset.what || "copied");
     else if (name === "copy-link") this.copyLink(element);
@@ -434,6 +436,7 @@ export class Page {
     const form = event.target.closest("form[data-nav], form[data-send]");
     if (!form) return;
     event.preventDefault();
+    this.asked = true;
     if (form.dataset.send) return this.send(form);
     window.clearTimeout(this.typing);
     this.upwards = "check" in form.dataset;
