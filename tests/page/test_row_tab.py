@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 from urllib.parse import quote
@@ -10,13 +11,14 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 
+from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.page.address import Address
 from explorer.report.case_desk import CaseDesk
 from explorer.views.rows.row_reference import condition_of, parsed_row
 from explorer.views.rows.spark_work import engine_state
 from explorer.web.served_tables import Catalog
 from tests.support.logs.changing_table import Changing, written
-from tests.support.logs.spark_tables import column
+from tests.support.logs.spark_tables import column, struct
 from tests.support.pages.open_windows import Window
 
 
@@ -78,7 +80,9 @@ def test_the_erasure_tab_opens_with_the_condition_of_the_row(window: Window) -> 
     links = [html.unescape(link) for link in re.findall(r'<a class="button" data-nav href="([^"]*)">Erase', lead)]
     address = Address.parse(links[0])
     assert (address.tab, address.where) == ("erasure", "id = 3")
-    assert condition_of({"a b": "O'Brien\\", "n": None}) == "`a b` = 'O\\'Brien\\\\' AND n IS NULL"
+    schema = parse_schema(json.dumps(struct(column("a b", "string"), column("n", "long"))))
+    assert condition_of({"a b": "O'Brien\\", "n": None}, schema) == "`a b` = 'O\\'Brien\\\\' AND n IS NULL"
+    assert condition_of({"a b": "${x}\n"}, schema) == "`a b` = concat('$', '{x}\\u000A')"
 
 
 def test_a_story_is_pinned_with_what_each_version_did(window: Window) -> None:

@@ -168,7 +168,7 @@ def _condition(view: TableView, story: RowStory, address: Address) -> str:
         except ExplorerError:
             columns = ()
         key = {name: story.rows.column(name)[-1].as_py() for name in columns if name in story.rows.column_names}
-    return condition_of(key) if key else ""
+    return condition_of(key, story.followed.schema) if key else ""
 
 
 def pinned_rows(view: TableView, address: Address, work: StoryWork) -> tuple[int, str, list[JsonObject]]:

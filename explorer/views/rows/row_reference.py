@@ -14,9 +14,10 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, format_column, type_name
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructField, StructType, format_column, type_name
 from explorer.core.protocol.schema.edit import first_names
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
+from explorer.core.protocol.sql.constants import constant_text
 
 if TYPE_CHECKING:
     from explorer.core.versions.snapshot import Snapshot
@@ -137,9 +138,25 @@ def key_choice(snapshot: Snapshot, chosen: Sequence[str]) -> KeyChoice:
     return KeyChoice((), "no column can be a key by type and statistics")
 
 
-def condition_of(key: Mapping[str, Any]) -> str:
-    """Return SQL that is true for the rows of a key, with values as PyArrow gives them."""
-    return " AND ".join(f"{format_column((name,))} {_constant(value)}" for name, value in key.items())
+def condition_of(key: Mapping[str, Any], schema: StructType) -> str:
+    """Return SQL that is true for the rows of a key; empty where a value has no constant.
+
+    Args:
+        key: Values as PyArrow gives them.
+        schema: Has the columns of the key.
+    """
+    parts = []
+    for name, value in key.items():
+        field, column = schema.field(name), format_column((name,))
+        if value is None:
+            parts.append(f"{column} IS NULL")
+            continue
+        primitive = None if field is None or not isinstance(field.type, PrimitiveType) else field.type
+        constant = None if primitive is None else constant_text(value, primitive)
+        if constant is None:
+            return ""
+        parts.append(f"{column} = {constant}")
+    return " AND ".join(parts)
 
 
 def _field(snapshot: Snapshot, name: str) -> StructField:
@@ -200,29 +217,6 @@ def _plain(value: Any) -> Any:
             return value.hex()
         case _:
             return str(value)
-
-
-def _constant(value: Any) -> str:
-    match value:
-        case None:
-            return "IS NULL"
-        case bool():
-            return f"= {str(value).upper()}"
-        case int():
-            return f"= {value}"
-        case Decimal():
-            return f"= {value:f}BD"
-        case float():
-            return f"= CAST('{value!r}' AS DOUBLE)"
-        case bytes():
-            return f"= X'{value.hex()}'"
-        case datetime():
-            return f"= {'TIMESTAMP' if value.tzinfo else 'TIMESTAMP_NTZ'} '{value.isoformat(' ')}'"
-        case date():
-            return f"= DATE '{value.isoformat()}'"
-        case _:
-            escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-            return f"= '{escaped}'"
 
 
 def _truth(text: str) -> bool:
