@@ -146,6 +146,7 @@ export class Page {
     if (query !== current) this.host.push(query, replace);
     // What a person opens is brought into view; what an address opens leaves the place and the focus alone.
     this.opening = true;
+    this.asked = false;
     this.ask("go", { query, asked: true });
   }
 
@@ -177,7 +178,10 @@ export class Page {
     }
     const result = this.root.querySelector("[data-result]");
     // A result that a person asked for; a tab that opens with rows leaves the place, also that of a notebook.
-    if (result && !had && this.asked) result.scrollIntoView({ block: "nearest" });
+    if (result && !had && this.asked) {
+      this.asked = false;
+      result.scrollIntoView({ block: "nearest" });
+    }
     if (this.opening && opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
     if ("tabs" in regions) this.keepCase();
@@ -436,7 +440,6 @@ export class Page {
     const form = event.target.closest("form[data-nav], form[data-send]");
     if (!form) return;
     event.preventDefault();
-    this.asked = true;
     if (form.dataset.send) return this.send(form);
     window.clearTimeout(this.typing);
     this.upwards = "check" in form.dataset;
@@ -448,6 +451,7 @@ export class Page {
   }
 
   send(form) {
+    this.asked = true;
     const fields = Object.fromEntries(new FormData(form));
     if (form.dataset.send === "person") {
       this.host.keep("person", encodeURIComponent(fields.name.trim()));
