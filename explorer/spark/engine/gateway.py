@@ -107,12 +107,13 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     """
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    spark_conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, conf, folder).items()))
+    users = {**_spark_defaults(), **conf}
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, users, folder).items()))
     if _gateway_died(SparkContext._gateway):
         _clear_globals()
     output = (folder / "jvm.log").open("w+b")
     try:
-        with _environment(**_variables(master, conf)):
+        with _environment(**_variables(master, users)):
             if SparkContext._gateway is None:
                 _start_jvm(spark_conf, output, report)
             report(f"starting Spark on {master}")
@@ -164,13 +165,12 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith(("local[", "local-cluster["))
 
 
-def _variables(master: str, conf: Mapping[str, str]) -> dict[str, str]:
+def _variables(master: str, users: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a launch; PySpark takes the workers' Python from there alone."""
-    python = sys.executable
     if is_local(master):
-        return {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"}
-    given = {**_spark_defaults(), **conf}.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
-    return {"PYSPARK_PYTHON": given or python}
+        return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    given = users.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+    return {"PYSPARK_PYTHON": given or sys.executable}
 
 
 def _spark_defaults() -> dict[str, str]:
@@ -311,10 +311,9 @@ def _clear_globals() -> None:
     _discard_gateway()
 
 
-def _settings(master: str, conf: Mapping[str, str], folder: Path) -> dict[str, str]:
+def _settings(master: str, users: Mapping[str, str], folder: Path) -> dict[str, str]:
     log4j = folder / "log4j2.properties"
     log4j.write_text(_LOG4J, "utf-8")
-    users = {**_spark_defaults(), **conf}
     settings = {
         **_CONF,
         **(_OF_THIS_MACHINE if is_local(master) else {}),
