@@ -49,6 +49,7 @@ def test_the_diff_tab_opens_with_the_rows_that_differ(root: Path) -> None:
     window = Window(Catalog([str(root)]), "?t=w/t")
     lead = shown(window, "?t=w/t&v=3&c=1&tab=diff&keys=id", "Compared here, without Spark.")["lead"]
     assert "All 2 rows that differ between version 1 and version 3." in lead
+    assert "Spark starts" not in lead
     assert "<s>three</s> → THREE" in lead.replace("&#8594;", "→")
     assert engine_state()["state"] == before
 

@@ -17,6 +17,7 @@ from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.differences import RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
+from explorer.views.rows.spark_work import start_notice
 from explorer.views.table.comparison import Comparison, form_listing
 
 
@@ -51,7 +52,7 @@ class DifferencesWork:
             "rows_job": self._compared.state(view, address.keys),
             "rows": found if isinstance(found, RowDifferences) else None,
             "rows_need_spark": found if isinstance(found, SparkOnly) else None,
-            "rows_estimate": estimate,
+            "rows_estimate": estimate + (start_notice() if isinstance(found, SparkOnly) else ""),
             "rows_available": available,
             "rows_keys": address.keys,
             "rows_columns": key_choices(view, view.version),

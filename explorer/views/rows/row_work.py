@@ -349,7 +349,7 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
         return "", False  # the comparison of files already shows why
     if not reading.files:
         return "No file differs, so no row differs.", False
-    return f"The comparison reads {fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}.{start_notice()}", True
+    return f"The comparison reads {fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}.", True
 
 
 def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
