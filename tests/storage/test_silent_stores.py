@@ -70,7 +70,10 @@ def server() -> Iterator[SilentServer]:
 
 def test_ctrl_c_ends_a_command_that_waits_for_a_store(server: SilentServer) -> None:
     environment = {**os.environ, **_KEYS, "AWS_ENDPOINT": server.address}
-    command = [sys.executable, "-m", "explorer.cli", "snapshot", "s3://bucket/orders"]
+    # A shell starts what runs in the background with Ctrl-C ignored, also these tests.
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from explorer.cli import main\nmain()"
+    command = [sys.executable, "-c", program, "snapshot", "s3://bucket/orders"]
     with subprocess.Popen(
         command, cwd=REPOSITORY, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
