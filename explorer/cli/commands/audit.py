@@ -32,7 +32,8 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or folders that contain tables. A table can also be a {spellings(persistent=True)} URL.",
+        help="Tables, or places that contain tables, at any depth: folders, or "
+        f"{spellings(persistent=True)} URLs.",
         show_default=False,
     ),
 ]
