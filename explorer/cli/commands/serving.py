@@ -104,8 +104,7 @@ def serve(
         list[str],
         typer.Argument(
             metavar="ROOT",
-            help="Tables, or places that contain tables, at any depth: folders, or "
-            f"{spellings(persistent=True)} URLs.",
+            help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
             show_default=False,
         ),
     ],

@@ -127,7 +127,7 @@ class HomeSession(Session):
             if self.is_open or len(refs) <= _FEW_TABLES:
                 self._reading.begin(self._wanted(address), patience=patience)
             progress, rows = self._progress(), self._reading.rows(refs)
-            rendered = home_page(self._catalog, address, rows, progress, self._since, listing)
+            rendered = home_page(self._catalog, address, rows, progress, self._since, listing=listing)
             self._is_complete = not (rendered.pending or progress.running or listing.searching)
             return rendered
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank

@@ -12,7 +12,6 @@ from explorer import formatting as fmt
 from explorer.page.address import STATUSES, Address
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
-from explorer.storage.served_roots import TableRef
 from explorer.web.home.activity import activity
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
@@ -81,6 +80,7 @@ def home_page(
     summaries: Sequence[TableSummary],
     progress: Progress | None = None,
     since: datetime | None = None,
+    *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
 ) -> Rendered:
     """Return the list of tables.
