@@ -1,0 +1,87 @@
+"""A lake of 12,000 tables on a store: names, requests, and the first page."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from explorer.fleet import places
+from explorer.storage.served_root import ServedRoot
+from explorer.web.served_tables import Catalog
+from tests.support.folder_s3 import FolderS3
+from tests.support.lakes import small_tables
+from tests.support.pages.open_windows import Window
+from tests.support.shared_tables import REPOSITORY
+
+SCHEMAS, TABLES = 120, 100
+FOLDERS = 12 + SCHEMAS
+LISTED = 1 + FOLDERS + SCHEMAS * TABLES
+WITHIN = float(os.environ.get("DELTA_EXPLORER_SECONDS", "30"))
+"""Seconds for all names: an idle machine takes three, one with other work a multiple."""
+
+
+class _Server:
+    """A server in a process of its own: it takes no time of this one."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._ask, self._answer = process.stdin, process.stdout
+        state = FolderS3(Path())
+        state.port = int(self._answer.readline())
+        self.root = ServedRoot("s3://lake", storage_options=state.options)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many listings and how many reads there were."""
+        self._ask.write("\n")
+        self._ask.flush()
+        lists, reads = self._answer.readline().split()
+        return int(lists), int(reads)
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[_Server]:
+    command = [sys.executable, "-m", "tests.support.folder_s3", str(folder)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield _Server(process)
+        process.terminate()
+
+
+@pytest.mark.whole("tests/storage/table_search/test_search.py, with few tables")
+def test_the_names_of_twelve_thousand_tables_take_a_request_each_and_a_page_reads_only_its_own(tmp_path: Path) -> None:
+    names = [f"d{schema // 10:02}/s{schema:03}/t{table:03}" for schema in range(SCHEMAS) for table in range(TABLES)]
+    small_tables(tmp_path / "lake", names)
+    with _served(tmp_path) as server:
+        catalog = Catalog(server.root)
+        began = time.perf_counter()
+        catalog.list.begin()
+        while len(catalog.list.listing().refs) < 100:
+            time.sleep(0.01)
+        first = time.perf_counter() - began
+        catalog.list.begin(patience=300)
+        whole = time.perf_counter() - began
+        listing = catalog.list.listing()
+        assert [ref.name for ref in listing.refs] == [f"lake/{name}" for name in names]
+        assert server.counts() == (LISTED + 1, 0), "one more for the root, which may be a table"
+        print(f"100 names after {first:.2f} s, {len(names):,} after {whole:.2f} s, {server.counts()[0]:,} requests")
+        assert first < WITHIN / 3
+        assert whole < WITHIN
+
+        window = Window(catalog, "")
+        window.until(lambda message: "100 of 12,000 read" in message.get("regions", {}).get("lead", ""), 120)
+        listed, read = server.counts()
+        print(f"the first page: {listed - LISTED - 1} listings and {read} reads of 100 tables")
+        assert listed - LISTED - 1 < 1_000
+        assert read < 1_500
+        window.host.close()
+
+        began = time.perf_counter()
+        assert sum(isinstance(place, ServedRoot) for place in places(server.root)) == len(names)
+        print(f"audit and tripwires: all places after {time.perf_counter() - began:.2f} s")
