@@ -25,11 +25,11 @@ def places(
         roots, storage_options: As of `explorer.fleet.audit`.
         searched: Called with the number of folders that were listed below a place, after each.
     """
-    seen = set()
+    seen = set[str | tuple[str, str]]()
     for place in chain.from_iterable(below(root, searched) for root in given_roots(roots, storage_options)):
-        name = place.location if isinstance(place, TableAudit) else place.place
-        if name not in seen:
-            seen.add(name)
+        key = place.location if isinstance(place, TableAudit) else place.key
+        if key not in seen:
+            seen.add(key)
             yield place
 
 

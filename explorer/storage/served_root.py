@@ -22,6 +22,11 @@ class ServedRoot:
     name: str = ""
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for the same place of the same store: an address alone may be of two servers. It holds secrets."""
+        return self.place, repr(sorted(self.storage_options.items()))
+
 
 GivenRoot: TypeAlias = str | os.PathLike[str] | ServedRoot
 """A root, or its place alone."""

@@ -45,6 +45,11 @@ class TableRef:
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
+    def key(self) -> tuple[str, str]:
+        """As of `ServedRoot`: the same for the same table under whatever name."""
+        return ServedRoot(self.location, storage_options=self.storage_options).key
+
+    @property
     def folder(self) -> str:
         """The served name without its last part."""
         return self.name.rpartition("/")[0]

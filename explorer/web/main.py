@@ -11,6 +11,7 @@ this file when the first page is requested, or at the start with ``--warm``. Fro
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cache
 from importlib import import_module
@@ -33,12 +34,13 @@ FIRST_PAGE: Final = jinja2.Template(
 
 
 def roots_from(arguments: list[str], variable: str) -> tuple[str, ...]:
-    """Return the roots: the arguments, else the folders in the variable.
+    """Return the roots: the arguments, else the folders and URLs in the variable.
 
     Raises:
         RequestError: There are none.
     """
-    roots = tuple(arguments) or tuple(root for root in variable.split(os.pathsep) if root)
+    # The colon of a URL separates nothing.
+    roots = tuple(arguments) or tuple(filter(None, re.split(f"{os.pathsep}(?!//)", variable)))
     if not roots:
         raise RequestError("No root to serve. Give folders after --args, or in DELTA_EXPLORER_ROOTS.", field="roots")
     return roots

@@ -171,8 +171,8 @@ class Catalog(FollowedTables):
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
         self._lock = threading.Lock()
-        self._followed: dict[str, FollowedTable] = {}
-        self._missing: dict[str, KnownMissing] = {}
+        self._followed: dict[tuple[str, str], FollowedTable] = {}
+        self._missing: dict[tuple[str, str], KnownMissing] = {}
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -185,7 +185,7 @@ class Catalog(FollowedTables):
         table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
         table.sources = self._sources
-        return self._sharing(table)
+        return self._sharing(ref, table)
 
     def location(self, name: str) -> str:
         """Return where a table is; raise `NotAllowed` for a name outside the served roots."""
@@ -231,17 +231,17 @@ class Catalog(FollowedTables):
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         ref = self.roots.locate(name)
         with self._lock:
-            if ref.location not in self._followed:
-                self._followed[ref.location] = FollowedTable(partial(self._opened, ref), ref.title)
-            return self._followed[ref.location]
+            if ref.key not in self._followed:
+                self._followed[ref.key] = FollowedTable(partial(self._opened, ref), ref.title)
+            return self._followed[ref.key]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
-        return self._sharing(_opened(ref, read_only=True))
+        return self._sharing(ref, _opened(ref, read_only=True))
 
-    def _sharing(self, table: explorer.Table) -> explorer.Table:
+    def _sharing(self, ref: TableRef, table: explorer.Table) -> explorer.Table:
         """Return the table with the missing files that any window has learned of."""
         with self._lock:
-            table.known_missing = self._missing.setdefault(table.location, table.known_missing)
+            table.known_missing = self._missing.setdefault(ref.key, table.known_missing)
         return table
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef
+from explorer.storage.silence import waiting_line
 from explorer.storage.table_search.search import TableSearch, Unlisted
 
 _EVERY: Final = 0.4
@@ -38,6 +39,7 @@ class TableListing:
         seconds: How long it has taken so far.
         stopped: Whether a person ended it.
         cut: Roots with more tables than are listed.
+        waiting: Which store does not answer, and for how long; empty if all do.
     """
 
     refs: tuple[TableRef, ...] = ()
@@ -47,6 +49,7 @@ class TableListing:
     seconds: float = 0.0
     stopped: bool = False
     cut: tuple[str, ...] = ()
+    waiting: str = ""
 
 
 class TableList:
@@ -108,6 +111,7 @@ class TableList:
             seconds=max((part.seconds for part in parts), default=0.0),
             stopped=any(part.stopped for part in parts),
             cut=tuple(place for part in parts for place in part.cut),
+            waiting=next((part.waiting for part in parts if part.waiting), ""),
         )
 
     def _changed(self) -> None:
@@ -184,6 +188,7 @@ class _RootList:
                 seconds=time.monotonic() - self._began if searching else 0.0,
                 stopped=self._stopped,
                 cut=(self._root.tree.root,) if search is not None and search.cut and not searching else (),
+                waiting=waiting_line(self._root.tree.root) if searching else "",
             )
 
     def _start(self, search: TableSearch, *, shown: bool) -> None:

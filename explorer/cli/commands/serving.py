@@ -68,7 +68,13 @@ SignOption = Annotated[
 ]
 MostTablesOption = Annotated[
     int,
-    typer.Option("--most-tables", metavar="N", min=1, help="Number of tables that are listed under a root."),
+    typer.Option(
+        "--most-tables",
+        metavar="N",
+        min=1,
+        help=f"Number of tables that are listed under a root (default: {MOST_TABLES:,}).",
+        show_default=False,
+    ),
 ]
 SparkStartFlag = Annotated[
     bool,

@@ -86,7 +86,7 @@ class HomeSession(Session):
 
     def opened(self) -> None:
         """Search for tables again and again while the window is open."""
-        self.host.every(_LOOK_EVERY, self._catalog.list.begin)
+        self.host.every(_LOOK_EVERY, self._search_again_and_again)
 
     def closed(self) -> None:
         """Stop reading tables for the window."""
@@ -157,12 +157,22 @@ class HomeSession(Session):
         if self.is_open:
             self.tasks.later(self._show_list, self.newest)
 
+    def _search_again_and_again(self) -> None:
+        """Search again if it is time, and show how far a search is, also one that finds nothing for long."""
+        self._catalog.list.begin()
+        if self._catalog.list.listing().searching:
+            self._show_search()
+
     def _show_list(self) -> None:
         """Show the tables that were found: a page that is full stays as it is until all are found."""
-        listing = self._catalog.list.listing()
-        if not listing.searching or len(self.shown.rows) < PAGE:
+        if self._catalog.list.listing().searching and len(self.shown.rows) >= PAGE:
+            self._show_search()
+        else:
             self.draw_again()
-            return
+
+    def _show_search(self) -> None:
+        """Show how far the search is."""
+        listing = self._catalog.list.listing()
         self._listed = listing.refs
         rows = self._reading.rows(listing.refs)
         self.drawing.send_again("lead")

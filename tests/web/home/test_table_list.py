@@ -16,6 +16,7 @@ from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.table_list import TableListing
 from tests.support.folder_s3 import FolderS3, folder_s3
 from tests.support.lakes import small_tables
+from tests.support.logs import small_logs
 from tests.support.pages.open_windows import Window
 
 
@@ -171,6 +172,37 @@ def test_a_table_below_a_root_on_a_store_has_its_page(bucket: FolderS3, name: st
     small_tables(bucket.folder / "lake", [f"odd/{name}"])
     window = Window(Catalog(root_of(bucket)), Address(table=f"lake/odd/{name}").to())
     assert "<dt>table id</dt>" in "".join(window.session.shown.regions.values())
+    window.host.close()
+
+
+def test_the_same_address_on_two_servers_is_two_tables(bucket: FolderS3, tmp_path: Path) -> None:
+    small_tables(bucket.folder / "lake", ["t"])
+    small_tables(tmp_path / "others" / "lake", ["t"])
+    small_logs.write_log(tmp_path / "others" / "lake" / "t", [[small_logs.add("a.parquet", 3)]], 1)
+    with folder_s3(tmp_path / "others") as other:
+        catalog = Catalog([root_of(bucket), root_of(other)])
+        rows = [catalog.summary(ref) for ref in listed(catalog).refs]
+    assert [(row.ref.name, row.version) for row in rows] == [("lake/t", 0), ("lake~2/t", 1)]
+
+
+def test_a_search_that_finds_nothing_for_long_shows_itself_and_the_store_that_is_silent(
+    bucket: FolderS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.storage.silence.SILENT", 1.0)
+    bucket.delay = 20
+    window = Window(Catalog(root_of(bucket)), "")
+    (again,) = window.host.repeated.values()
+    assert "Looking for tables" in window.session.shown.regions["lead"]
+
+    def shown() -> bool:
+        again()
+        window.turn()
+        said = [message.get("regions", {}).get("home-search", "") for message in window.heard]
+        return any("Waiting for s3://lake: no answer for" in html and "stop-search" in html for html in said)
+
+    until(shown)
+    window.send("stop-search", number=50)
+    window.until(lambda message: "search ended after 0 tables" in message.get("regions", {}).get("lead", ""))
     window.host.close()
 
 
