@@ -35,7 +35,7 @@ BesideOption = Annotated[
     typer.Option(
         "--beside",
         metavar="ROOT",
-        help="Other tables, or folders of tables, to check by their logs. Those that share files with this table or "
+        help="Other tables, or places that contain tables, to check by their logs. Those that share files with this table or "
         "have a column of the predicate are listed as not searched. Repeatable.",
     ),
 ]

@@ -51,9 +51,11 @@ class LocalFolders:
             with os.scandir(folder) as entries:
                 found = sorted((entry for entry in entries if _is_folder(entry)), key=lambda entry: entry.name)
         except OSError as error:
+            gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+            advice = "Restore the folder" if gone else "Let the user that runs this program read it"
             raise StorageError(
                 f"The folder {folder} cannot be listed: {error.strerror or error}. Tables below it are not listed. "
-                "Let the user that runs this program read it.",
+                f"{advice}, or leave it out.",
                 path=str(folder),
             ) from error
         names, failures = list[str](), list[tuple[str, ExplorerError]]()
