@@ -35,8 +35,8 @@ BesideOption = Annotated[
     typer.Option(
         "--beside",
         metavar="ROOT",
-        help="Other tables, or places that contain tables, to check by their logs. Those that share files with this table or "
-        "have a column of the predicate are listed as not searched. Repeatable.",
+        help="Other tables, or places that contain tables, to check by their logs. Those that share files with this "
+        "table or have a column of the predicate are listed as not searched. Repeatable.",
     ),
 ]
 HtmlOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the statement as HTML.")]
