@@ -95,7 +95,7 @@ class TableSearch:
         Args:
             listed: Called with the number of folders that were listed, after each.
         """
-        self._stopped = self.cut = False
+        self.cut = False
         self._answers = SimpleQueue()
         enough = None if self._most is None else len(self.tables) + self._most
         under_way: set[str] = set()
@@ -115,6 +115,8 @@ class TableSearch:
                 yield from self._taken(*answer)
                 self.cut = enough is not None and len(self.tables) >= enough and bool(self._ahead or under_way)
         finally:
+            # Not at the beginning: a search may be stopped before its first step.
+            self._stopped = False
             threads.end()
             self._ahead.extendleft(sorted(under_way, reverse=True))
 

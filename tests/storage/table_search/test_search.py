@@ -197,6 +197,16 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(
     assert again <= 45 - before + 4, "only what was under way is asked for twice"
 
 
+def test_a_search_that_is_stopped_before_its_first_step_takes_none_and_goes_on_then(
+    root: ServedRoot, lake: Path
+) -> None:
+    small_tables(lake, ["t"])
+    search = TableSearch(open_tree(root))
+    search.stop()
+    assert (list(search.found()), search.is_done) == ([], False)
+    assert (list(search.found()), search.is_done) == (["t"], True)
+
+
 def test_a_search_ends_where_it_is_cut_and_says_so(root: ServedRoot, lake: Path) -> None:
     names = [f"t{number}" for number in range(9)]
     small_tables(lake, names)
