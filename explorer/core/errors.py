@@ -21,7 +21,7 @@
     │   ├── GuardFailed             results
     │   ├── CommitConflict          winner
     │   └── CommitUnknown           found
-    ├── StorageError            unwritten; always raised ``from`` its cause
+    ├── StorageError            unwritten, reason, code; always raised ``from`` its cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
@@ -283,9 +283,17 @@ class CommitUnknown(CommitError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StorageError(ExplorerError):
-    """The store failed; the cause is chained. ``unwritten`` is True if nothing of a put was written."""
+    """The store failed; the cause is chained.
+
+    Attributes:
+        unwritten: True if nothing of a put was written.
+        reason: The kind of the refusal, as `explorer.storage.refusals` names it.
+        code: The store's own code for it.
+    """
 
     unwritten: bool | None = None
+    reason: str | None = None
+    code: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
