@@ -1,8 +1,9 @@
 """Options -> an object store: S3, Google Cloud Storage, Azure.
 
 Options have the names of the Rust object_store crate (``aws_access_key_id``, ``endpoint``, ``region``, ``allow_http``,
-...); what is not given comes from the environment. The option ``credential_provider`` is a function that returns the
-credential, as the stores of obstore take it. Invariant: no error that leaves here holds a secret.
+...); what is not given comes from the environment, or as `explorer.storage.sign_in` says. The option
+``credential_provider`` is a function that returns the credential, as the stores of obstore take it. Invariant: no error
+that leaves here holds a secret.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any, Final
 
 from explorer.core.errors import RequestError
 from explorer.credentials import concealed, secrets_of
-from explorer.storage.credential_provider import CREDENTIAL_PROVIDER, watched
 from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
+from explorer.storage.sign_in import sign_in
 from explorer.storage.silence import GIVEN_UP
 
 _CLIENT_KEYS: Final = frozenset(
@@ -40,6 +41,7 @@ def open_bucket(
 
     Raises:
         RequestError: The URL names no bucket, or the options do not fit the store.
+        EngineUnavailable: The credentials need a package that is not installed.
     """
     from obstore.exceptions import BaseError
     from obstore.store import from_url
@@ -51,8 +53,8 @@ def open_bucket(
             f"{url!r} names no bucket or container. Give it before the folder, as in {scheme}://bucket/sales/orders.",
             location=url,
         )
-    provider = watched(options)
-    options = {name: value for name, value in options.items() if name != CREDENTIAL_PROVIDER}
+    signed = sign_in(environment, options)
+    configured, options = bool(options) or signed.provider is not None, signed.options
     prefix = environment.lower()
     known = {name: value for name, value in os.environ.items() if name.startswith(environment)}
     secrets = secrets_of({**known, **options})
@@ -67,11 +69,11 @@ def open_bucket(
             config=config,
             client_options=client or None,
             retry_config={"retry_timeout": timedelta(seconds=GIVEN_UP)},
-            credential_provider=provider,
+            credential_provider=signed.provider,
         )
         store = open_it()
     except (BaseError, ValueError, TypeError) as error:
-        reason = concealed(str(error).split("\n", 1)[0], secrets)
+        reason = concealed(str(error).split("\n", 1)[0], secrets).rstrip(".")
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
     bucket = f"{scheme}://{rest.partition('/')[0]}"
     # The throw-away object is deleted by a request that every S3 gateway has.
@@ -81,9 +83,10 @@ def open_bucket(
         store,
         url,
         opener,
-        configured=bool(options) or provider is not None,
+        configured=configured,
         secrets=secrets,
-        provider=provider,
+        provider=signed.provider,
+        check=signed.check,
         creation=CreationProof(_identity(bucket, known, options), single_try),
     )
 

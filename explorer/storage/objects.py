@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -62,6 +62,7 @@ class ObjectLogStore:
         configured: True if the store was opened with options, which others do not know.
         secrets: Texts that no error may contain, longest first.
         provider: Gives the store its credentials; None if it has those of its options or of the environment.
+        check: Raises a `StorageError` if nobody gives them; called before the first request.
         creation: Proves that a name is created only once; None for a store that this process implements itself.
 
     Attributes:
@@ -78,12 +79,14 @@ class ObjectLogStore:
         configured: bool = False,
         secrets: tuple[str, ...] = (),
         provider: WatchedProvider | None = None,
+        check: Callable[[], None] | None = None,
         creation: CreationProof | None = None,
     ) -> None:
         self.configured = configured
         self._secrets = secrets
         self._provider = provider
-        self._store = store
+        self._opened = store
+        self._check = check
         self._opener = opener
         self._creation = creation
         self._root = root.rstrip("/")
@@ -93,6 +96,12 @@ class ObjectLogStore:
     def root(self) -> str:
         """The root as a URL."""
         return self._root
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        if self._check is not None:
+            self._check()
+        return self._opened
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -437,7 +446,7 @@ class ObjectLogStore:
             bucket = self._root.partition("://")[2].partition("/")[0]
             refusal = replace(refusal, region=bucket_region(harmless, bucket))
         return StorageError(
-            f"Cannot {action} {self._root}/{path}: {refusal.sentences(action, type(self._store).__name__)}",
+            f"Cannot {action} {self._root}/{path}: {refusal.sentences(action, type(self._opened).__name__)}",
             path=path,
             unwritten=unwritten or None,
             reason=refusal.kind.name,

@@ -19,6 +19,7 @@ Action = Literal["list", "read", "write", "look at", "delete"]
 _CODE: Final = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>", re.IGNORECASE)
 _MESSAGE: Final = re.compile(r"<Message>\s*([^<]{1,2000}?)\s*</Message>", re.IGNORECASE)
 _DETAIL: Final = re.compile(r"<(?:AuthenticationErrorDetail|Details)>\s*([^<]{1,2000}?)\s*</", re.IGNORECASE)
+_BULK: Final = re.compile(r"request failed for key .{1,2000}: (.{1,300}) \(code: (\w{1,100})\)")
 _JSON_CODE: Final = re.compile(r'"reason"\s*:\s*"([^"]{1,100})"|"error"\s*:\s*"(\w{1,100})"')
 _JSON_MESSAGE: Final = re.compile(r'"(?:message|error_description)"\s*:\s*"((?:[^"\\]|\\.){1,2000})"')
 _STATUS: Final = re.compile(r"status code: (\d{3}(?: [A-Z][A-Za-z\-]*(?: [A-Z][A-Za-z\-]*)*)?)")
@@ -125,9 +126,9 @@ KINDS: Final = (
         "invalid-token",
         "InvalidToken AuthenticationFailed InvalidAuthenticationInfo InvalidSecurity authError invalid_grant "
         "invalid_client invalid_request unauthorized_client AuthenticationRequired required CredentialsNotSupported",
-        r"status code: 401",
-        "The credentials are not valid there. Sign in again, set all parts of them (also the session token), and check "
-        "the account and the endpoint.",
+        r"status code: 401|failed to authenticate",
+        "The credentials are not valid there, or not any more. Sign in again, set all parts of them (also the session "
+        "token), and check the account and the endpoint.",
     ),
     Kind(
         "other-region",
@@ -264,6 +265,8 @@ def _answer(text: str) -> tuple[str | None, str | None]:
     if code is not None:
         words = " ".join(_one_line(each[1]) for each in (message, detail) if each is not None)
         return code[1], words or None
+    if (bulk := _BULK.search(answer)) is not None:
+        return bulk[2], _one_line(bulk[1])
     told, named = _JSON_MESSAGE.search(answer), _JSON_CODE.search(answer)
     if told is None and named is None:
         return None, None

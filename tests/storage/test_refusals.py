@@ -66,7 +66,7 @@ S3 = {
     "invalid-token": (
         400,
         _xml("InvalidToken", "The provided token is malformed or otherwise invalid."),
-        '"The provided token is malformed or otherwise invalid" (InvalidToken). The credentials are not valid there',
+        '"The provided token is malformed or otherwise invalid" (InvalidToken). The credentials are not valid',
     ),
     "denied": (
         403,
