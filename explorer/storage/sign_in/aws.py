@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.credential_provider import Provider
-from explorer.storage.sign_in.source import Late, Source, installed, machine_role, no_credentials, not_installed
+from explorer.storage.sign_in.source import (
+    Late,
+    Source,
+    cause_of,
+    installed,
+    machine_role,
+    no_credentials,
+    not_installed,
+)
 
 if TYPE_CHECKING:
     import boto3
@@ -33,7 +41,7 @@ _FILES: Final = (("config_file", "config"), ("shared_credentials_file", "credent
 _CLOUD: Final = "S3"
 _REMEDY: Final = (
     "Set AWS_PROFILE or the storage option aws_profile to a profile of ~/.aws, or set aws_access_key_id and "
-    "aws_secret_access_key; for a public bucket set aws_skip_signature=true."
+    "aws_secret_access_key; for a public bucket set aws_skip_signature = true."
 )
 # boto3 renews credentials that end within ten minutes, so what it gives is valid for so long.
 _VALID: Final = timedelta(minutes=10)
@@ -119,11 +127,11 @@ def _explained(profile: str, error: Exception) -> Exception:
     name = type(error).__name__
     if "SSO" in name or "Token" in name:
         return StorageError(
-            f"The sign-in of the AWS profile {profile!r} has ended or does not exist: {error}. Run: aws sso login "
+            f"The sign-in of the AWS profile {profile!r} has ended or does not exist ({cause_of(error)}). Run: aws sso login "
             f"--profile {profile}",
             reason="expired",
         )
     return StorageError(
-        f"The AWS profile {profile!r} gives no credentials: {error}. Correct it in ~/.aws, or name another one.",
+        f"The AWS profile {profile!r} gives no credentials ({cause_of(error)}). Correct it in ~/.aws, or name another one.",
         reason="no-credentials",
     )

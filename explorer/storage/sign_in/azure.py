@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from explorer.core.errors import StorageError
 from explorer.storage.credential_provider import Provider
-from explorer.storage.sign_in.source import Late, Source, installed, machine_role
+from explorer.storage.sign_in.source import Late, Source, cause_of, installed, machine_role
 
 _STATED: Final = frozenset(
     name
@@ -44,6 +45,9 @@ def source(given: Mapping[str, str], known: Mapping[str, str]) -> Source:
 
 def _provider(client: str | None) -> Provider:
     from azure.identity import DefaultAzureCredential
+
+    # It warns of each sign-in that does not exist; what counts is in the error.
+    logging.getLogger("azure.identity").addHandler(logging.NullHandler())
     from obstore.auth.azure import AzureCredentialProvider
 
     credential = DefaultAzureCredential(**({} if client is None else {"managed_identity_client_id": client}))
@@ -55,8 +59,7 @@ def _explained(error: Exception) -> Exception:
 
     if not isinstance(error, AzureError):
         return error
-    cause = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
     return StorageError(
-        f"Azure gives no credentials: {cause}. Run: az login; or {_REMEDY[0].lower()}{_REMEDY[1:]}",
+        f"Azure gives no credentials ({cause_of(error)}). Run: az login; or {_REMEDY[0].lower()}{_REMEDY[1:]}",
         reason="no-credentials",
     )

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from explorer.core.errors import StorageError
 from explorer.storage.credential_provider import Provider
-from explorer.storage.sign_in.source import Late, Source, installed, machine_role, no_credentials, not_installed
+from explorer.storage.sign_in.source import (
+    Late,
+    Source,
+    cause_of,
+    installed,
+    machine_role,
+    no_credentials,
+    not_installed,
+)
 
 _STATED: Final = frozenset(["service_account", "service_account_path", "service_account_key", "skip_signature"])
 _FILE: Final = "application_credentials"
@@ -21,7 +29,7 @@ _SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
 _CLOUD: Final = "Google Cloud Storage"
 _REMEDY: Final = (
     "Run: gcloud auth application-default login; or set GOOGLE_APPLICATION_CREDENTIALS, or the storage option "
-    "google_service_account, to a file of a key; for a public bucket set google_skip_signature=true."
+    "google_service_account, to a file of a key; for a public bucket set google_skip_signature = true."
 )
 
 
@@ -73,5 +81,5 @@ def _explained(error: Exception) -> Exception:
     if isinstance(error, DefaultCredentialsError):
         return no_credentials(_CLOUD, _REMEDY)
     if isinstance(error, GoogleAuthError):
-        return StorageError(f"Google gives no credentials: {error}. {_REMEDY}", reason="expired")
+        return StorageError(f"Google gives no credentials ({cause_of(error)}). {_REMEDY}", reason="expired")
     return error

@@ -91,6 +91,12 @@ def no_credentials(cloud: str, remedy: str, cause: str = "") -> StorageError:
     )
 
 
+def cause_of(error: Exception) -> str:
+    """Return the first line of an error of a library, without its full stop."""
+    lines = str(error).splitlines()
+    return lines[0].rstrip(". ") if lines else type(error).__name__
+
+
 def machine_role(cloud: str, remedy: str) -> Callable[[], None]:
     """Return a check that this machine is one of a cloud, whose address for roles answers.
 
