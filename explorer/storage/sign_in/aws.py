@@ -127,11 +127,12 @@ def _explained(profile: str, error: Exception) -> Exception:
     name = type(error).__name__
     if "SSO" in name or "Token" in name:
         return StorageError(
-            f"The sign-in of the AWS profile {profile!r} has ended or does not exist ({cause_of(error)}). Run: aws sso login "
-            f"--profile {profile}",
+            f"The sign-in of the AWS profile {profile!r} has ended or does not exist ({cause_of(error)}). Run: aws sso "
+            f"login --profile {profile}",
             reason="expired",
         )
     return StorageError(
-        f"The AWS profile {profile!r} gives no credentials ({cause_of(error)}). Correct it in ~/.aws, or name another one.",
+        f"The AWS profile {profile!r} gives no credentials ({cause_of(error)}). Correct it in ~/.aws, or name "
+        "another one.",
         reason="no-credentials",
     )
