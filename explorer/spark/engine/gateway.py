@@ -31,7 +31,7 @@ from pyspark.sql import SparkSession
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
 from explorer.spark.engine.session import is_connect
-from explorer.spark.engine.workers import check_workers
+from explorer.spark.engine.workers import prepare_workers
 
 _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
@@ -156,8 +156,7 @@ def adopt(report: Callable[[str], None]) -> SparkSession | None:
 
 def _check_cluster(session: SparkSession, report: Callable[[str], None]) -> None:
     if not is_local(str(session.sparkContext.master)):
-        report("looking at the Python of the workers")
-        check_workers(session)
+        prepare_workers(session, report)
 
 
 def is_local(master: str) -> bool:
