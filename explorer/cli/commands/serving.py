@@ -152,7 +152,8 @@ def serve(
     use_clients(clients)
     _serve(
         list(map(location_of, roots)), port, address, basic_auth,
-        lambda url: ServerReady(url=url, roots=tuple(roots)), allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+        lambda url: ServerReady(url=url, roots=tuple(roots)),
+        allow_commits=allow_commits, spark_start=spark_start, as_json=json,
         key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from explorer.core.errors import EngineUnavailable
 from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
-from explorer.spark.engine.user_settings import check_settings, spark_defaults
+from explorer.spark.engine.user_settings import check_settings, default_master
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +92,7 @@ class Engine:
     @property
     def is_chosen(self) -> bool:
         """True if the user chose where Spark runs or how, or if a session of the user or of ours runs already."""
-        given = self._master or self._conf or os.environ.get(MASTER_VARIABLE) or spark_defaults().get("spark.master")
+        given = self._master or self._conf or os.environ.get(MASTER_VARIABLE) or default_master()
         return bool(given) or self.state == "ready" or _user_runs_spark()
 
     def runs_on(self, master: str | None, conf: Mapping[str, str]) -> bool:
@@ -179,7 +179,7 @@ class Engine:
             self._changed.notify_all()
 
     def _where(self) -> str:
-        return self._master or os.environ.get(MASTER_VARIABLE) or spark_defaults().get("spark.master") or _LOCAL
+        return self._master or os.environ.get(MASTER_VARIABLE) or default_master() or _LOCAL
 
     def _start(self, warm: bool) -> None:
         try:

@@ -15,9 +15,12 @@ from typing import Final
 from explorer.core.errors import EngineUnavailable, RequestError
 
 SUBSTITUTION: Final = "spark.sql.variable.substitute"
+_PATTERNS: Final = "spark.sql.parser.quotedRegexColumnNames"
 FIXED: Final = {
     # Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
     SUBSTITUTION: "false",
+    # Otherwise it reads a name in backticks as a pattern of names.
+    _PATTERNS: "false",
     # This process is the driver: no cluster can run it elsewhere.
     "spark.submit.deployMode": "client",
     "spark.api.mode": "classic",
@@ -25,6 +28,7 @@ FIXED: Final = {
 """Settings of each session that this program starts, whatever the user sets."""
 _WHY: Final = {
     SUBSTITUTION: "it would replace ${...} in a condition after the condition was checked",
+    _PATTERNS: "it would read a column's name in backticks as a pattern of names",
     "spark.submit.deployMode": "this process is the driver, so it must be client",
     "spark.api.mode": "a Spark Connect server is named by its address, sc://HOST:PORT, in its place",
     "spark.remote": "a Spark Connect server is named by its address, sc://HOST:PORT, in its place",
@@ -95,3 +99,13 @@ def spark_defaults() -> dict[str, str]:
     lines = (line.strip() for line in text.splitlines())
     pairs = (re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#!")
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].startswith("spark.")}
+
+
+def default_master() -> str | None:
+    """Return where spark-defaults.conf lets Spark run, or a Spark Connect server; None if it names neither.
+
+    Raises:
+        EngineUnavailable: The file cannot be read.
+    """
+    settings = spark_defaults()
+    return settings.get("spark.remote") or settings.get("spark.master")
