@@ -14,11 +14,20 @@ from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import Severity
 from explorer.auditing.options import AuditOptions
-from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, grouped, use_clients, use_spark
+from explorer.cli.arguments import (
+    ClientsOption,
+    JsonFlag,
+    SparkConfOption,
+    SparkOption,
+    grouped,
+    use_clients,
+    use_spark,
+)
 from explorer.cli.commands.reports import ReportOptions, is_severe, print_findings, report
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.report_files import check_place
+from explorer.cli.tables import location_of
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
@@ -107,6 +116,7 @@ def audit(
     checks: Checks,
     many: ManyTables,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
     fail_on: FailOn = None,
     clients: ClientsOption = None,
@@ -128,7 +138,8 @@ def audit(
     if many.resume is not None:
         check_place(many.resume)
     use_clients(clients)
-    use_spark(spark)
+    use_spark(spark, spark_conf)
+    tables = list(map(location_of, tables))
     options = checks.options()
     if wanted.any:
         if many.any:

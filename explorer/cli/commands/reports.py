@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-import explorer
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import SEVERITIES, Severity
@@ -26,6 +25,7 @@ from explorer.cli.report_files import (
     save_signed,
     signing_key,
 )
+from explorer.cli.tables import open_named
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
 
@@ -106,7 +106,7 @@ def report(
     for location in locations:
         try:
             with patience(f"Reading {fmt.plain(location)}"):
-                table = explorer.open_table(location)
+                table = open_named(location)
                 table_report = table.report(
                     now,
                     check_files=checks.check_files,

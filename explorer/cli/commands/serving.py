@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
+from explorer.cli.arguments import ClientsOption, JsonFlag, SparkConfOption, SparkOption, use_clients, use_spark
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
+from explorer.cli.tables import location_of
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
 
+RootsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ROOT",
+        help="Folders with Delta tables, URLs of tables, or names of tables in the catalog of Spark.",
+        show_default=False,
+    ),
+]
 PortOption = Annotated[
     int | None,
     typer.Option(
@@ -94,7 +103,14 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
 
 
 def serve(
-    roots: Annotated[list[str], typer.Argument(metavar="ROOT", help="Folders with Delta tables.", show_default=False)],
+    roots: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROOT",
+            help="Folders with Delta tables, URLs of tables, or names in Spark's catalog.",
+            show_default=False,
+        ),
+    ],
     port: PortOption = None,
     address: Annotated[
         str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
@@ -120,6 +136,7 @@ def serve(
     trusted_proxy: TrustedProxyOption = None,
     allow_commits: AllowCommitsFlag = False,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     spark_start: SparkStartFlag = False,
     clients: ClientsOption = None,
     sign: SignOption = None,
@@ -131,10 +148,11 @@ def serve(
     alone, the URL then contains a token that opens the pages in one browser, once; the URL for another browser is
     printed after that.
     """
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     use_clients(clients)
     _serve(
-        roots, port, address, basic_auth, lambda url: ServerReady(url=url, roots=tuple(roots)),
+        list(map(location_of, roots)), port, address, basic_auth,
+        lambda url: ServerReady(url=url, roots=tuple(roots)),
         allow_commits=allow_commits, spark_start=spark_start, as_json=json,
         key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
@@ -153,11 +171,14 @@ def demo(
     ] = None,
     *,
     allow_commits: AllowCommitsFlag = False,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     spark_start: SparkStartFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Build the demo tables if they do not exist, and serve them."""
     _require_web()
+    use_spark(spark, spark_conf)
     from explorer.demo import default_folder, ensure_warehouse
     from explorer.web.serving.listener import check_port
 
