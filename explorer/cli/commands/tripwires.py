@@ -24,6 +24,7 @@ from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
+from explorer.storage.served_root import ServedRoot
 from explorer.table import Table, open_table
 
 _FIRED: Final = 1
@@ -115,9 +116,9 @@ def tripwires(
     return broken or (_FIRED if fired else 0)
 
 
-def _opened(place: str | TableAudit) -> Table:
-    if isinstance(place, str):
-        return open_table(place)
+def _opened(place: ServedRoot | TableAudit) -> Table:
+    if isinstance(place, ServedRoot):
+        return open_table(place.place, storage_options=place.storage_options)
     assert place.error is not None
     raise place.error
 
