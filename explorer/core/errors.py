@@ -7,6 +7,7 @@
     │   ├── ChangeFeedGap           versions, holes, missing
     │   ├── InvalidIntent           expression, condition, nearest, earliest, latest
     │   ├── ExpressionRefused       expression, condition, found, nearest
+    │   ├── InvalidConfiguration    line
     │   └── NotAllowed
     ├── TableError              the table, or its log, is damaged
     │   ├── TableNotFound           location
@@ -53,6 +54,7 @@ __all__ = [
     "ExpressionRefused",
     "GuardFailed",
     "IncompleteCheckpoint",
+    "InvalidConfiguration",
     "InvalidIntent",
     "LimitExceeded",
     "MalformedAction",
@@ -183,6 +185,13 @@ class ExpressionRefused(RequestError):
     condition: str | None = None
     found: str | None = None
     nearest: Sequence[str] | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class InvalidConfiguration(RequestError):
+    """The configuration file is not valid; ``path``, ``line``, and ``field`` say where."""
+
+    line: int | None = None
 
 
 class NotAllowed(RequestError):

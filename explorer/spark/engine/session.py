@@ -21,13 +21,13 @@ from explorer.core.errors import EngineUnavailable
 from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
 from explorer.spark.engine.user_settings import check_settings, default_master
+from explorer.variables import MASTER_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EngineState = Literal["off", "starting", "ready", "failed"]
 
-MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"
 _INSTALL_SPARK: Final = 'pip install "delta-table-explorer[spark]"'
 _LOCAL: Final = "local[*]"
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ import explorer
 from explorer.core.errors import ExpressionRefused, RequestError
 from explorer.core.protocol.sql.functions import ALLOWED, CLOCK_FUNCTIONS, REFUSED
 from explorer.core.protocol.sql.tokens import normalize_expression, tokens_of
-from explorer.spark.engine.deadline import WORK_VARIABLE
+from explorer.variables import WORK_VARIABLE
 from explorer.spark.engine.expression_classes import EXPRESSION_CLASSES
 from explorer.spark.engine.expressions import analysed, expression, expressions
 from explorer.spark.engine.session import Engine

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer.core.errors import ExpressionRefused
-from explorer.spark.engine.deadline import WORK_VARIABLE
+from explorer.variables import WORK_VARIABLE
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.session import Engine
 from tests.support.logs.spark_tables import DataFile, column, write_table
