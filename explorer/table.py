@@ -617,8 +617,8 @@ class Table(DeltaLog):
         Args:
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
-            beside: Tables, or places that hold tables: those that share files with this one, or have a column of a predicate,
-                are named as not searched. Only their logs are read.
+            beside: Tables, or places that hold tables: those that share files with this one, or have a column of a
+                predicate, are named as not searched. Only their logs are read.
 
         Returns:
             A proof; of several predicates one each, by name.

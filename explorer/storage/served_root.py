@@ -39,6 +39,5 @@ def given_roots(roots: GivenRoots, storage_options: Mapping[str, Any] | None = N
     given = [roots] if isinstance(roots, str | os.PathLike | ServedRoot) else roots
     options = storage_options or {}
     return [
-        root if isinstance(root, ServedRoot) else ServedRoot(os.fspath(root), storage_options=options)
-        for root in given
+        root if isinstance(root, ServedRoot) else ServedRoot(os.fspath(root), storage_options=options) for root in given
     ]

@@ -213,12 +213,12 @@ def _free(name: str, taken: Collection[str]) -> str:
 def _without_inner(root: NamedRoot, roots: tuple[NamedRoot, ...]) -> NamedRoot:
     """Return a root that leaves out the other roots inside it, so that each table is listed once."""
     mine, inner = _parts(root), dict[str, NamedRoot]()
-    for place, other in enumerate(roots):
+    place = roots.index(root)
+    for other_place, other in enumerate(roots):
         theirs = _parts(other)
-        same = theirs == mine and place < roots.index(root)
-        if other is not root and theirs[: len(mine)] == mine and (same or len(theirs) > len(mine)):
-            if other.given.storage_options == root.given.storage_options or not is_url(root.given.place):
-                inner["/".join(theirs[len(mine) :])] = other
+        inside = theirs[: len(mine)] == mine and (len(theirs) > len(mine) or other_place < place)
+        if other is not root and inside and _same_store(root, other):
+            inner["/".join(theirs[len(mine) :])] = other
     if not inner:
         return root
     if "" in inner:
@@ -228,6 +228,11 @@ def _without_inner(root: NamedRoot, roots: tuple[NamedRoot, ...]) -> NamedRoot:
         note = f"{names} {'is' if len(inner) == 1 else 'are'} inside {root.name}. Tables there are listed once, under "
         note += f"{names}." if len(inner) == 1 else "these names."
     return replace(root, leave_out=frozenset(inner), note=note)
+
+
+def _same_store(root: NamedRoot, other: NamedRoot) -> bool:
+    """Return whether one place is the same for both: the options of a store may name another server."""
+    return not is_url(root.given.place) or root.given.storage_options == other.given.storage_options
 
 
 def _parts(root: NamedRoot) -> tuple[str, ...]:

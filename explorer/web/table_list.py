@@ -224,6 +224,7 @@ class _RootList:
             others = self._shown or places != [each.location for each in self._unlisted]
             now = time.monotonic()
             if search.is_done:
+                self._stopped = False
                 others = self._remove_all_but(search) or others
                 if not search.known:
                     self._listed_whole = now

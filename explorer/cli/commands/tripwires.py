@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,7 +17,7 @@ from explorer.auditing.words import time_text
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.output import Counts, complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import check_place, read_whole, save_whole
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
@@ -96,7 +97,7 @@ def tripwires(
     broken, fired = 0, False
     now = datetime.now(UTC)
     since = None if try_ is None else now - _interval(try_)
-    for place in places(tables):
+    for place in _places(tables):
         try:
             table = _opened(place)
             if try_ is not None:
@@ -114,6 +115,19 @@ def tripwires(
     if state is not None:
         _keep(state, known)
     return broken or (_FIRED if fired else 0)
+
+
+def _places(tables: list[str]) -> Iterator[ServedRoot | TableAudit]:
+    """Yield the tables; the search for the next one is shown if it takes long."""
+    shown = list[Counts]()
+    found = places(tables, searched=lambda folders: shown[-1].searched(folders))
+    while True:
+        with counting("Searching for tables") as counts:
+            shown = [counts]
+            place = next(found, None)
+        if place is None:
+            return
+        yield place
 
 
 def _opened(place: ServedRoot | TableAudit) -> Table:
