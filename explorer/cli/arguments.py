@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
+from explorer.cli.in_force import in_force, text_of
 from explorer.core.errors import RequestError
 from explorer.storage.schemes import spellings
 from explorer.variables import CLIENTS_VARIABLE
@@ -139,13 +140,14 @@ def use_spark(master: str | None, settings: Sequence[str] | None = None) -> None
         RequestError: A setting cannot be read, or is refused.
         EngineUnavailable: PySpark is missing.
     """
-    if master is None and not settings:
+    known = {name: text_of(value) for name, value in in_force().values.spark.conf.items()}
+    if master is None and not settings and not known:
         return
     from explorer.spark.engine.session import configure, require_pyspark
     from explorer.spark.engine.user_settings import read_settings
 
     require_pyspark()
-    configure(master, read_settings(settings or ()))
+    configure(master, known | read_settings(settings or ()))
 
 
 def use_log_spark(master: str | None, settings: Sequence[str] | None) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from explorer.core.errors import RequestError
+from explorer.debug import DEBUG_VARIABLE
 from explorer.variables import CACHE_VARIABLE, CONFIG_VARIABLE
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ _ConfigOption = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help=f"Configuration file (default: the one that {CONFIG_VARIABLE} names, otherwise explorer.toml in the user's "
-        "folder of settings).",
+        help=f"Configuration file (default: the one that {CONFIG_VARIABLE} names, otherwise explorer.toml in the "
+        "user's folder of settings).",
     ),
 ]
 _StorageOption = Annotated[
@@ -39,8 +40,8 @@ _StorageOption = Annotated[
     typer.Option(
         "--storage-option",
         metavar="NAME=VALUE",
-        help="Option of the object store, for example aws_profile=lake; it precedes that of the configuration. Other "
-        "users of the machine can see what a command line holds: keep secrets in the configuration. Repeatable.",
+        help="Option of the object store, for example aws_profile=lake. Others can see a command line: put secrets into "
+        "the configuration. Repeatable.",
     ),
 ]
 
@@ -78,9 +79,7 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
     if not _PLACES.isdisjoint(signature.parameters):
         added.insert(0, inspect.Parameter("storage_option", kind, default=None, annotation=_StorageOption))
 
-    def call(
-        *, config_file: Path | None = None, storage_option: Sequence[str] | None = None, **options: Any
-    ) -> Any:
+    def call(*, config_file: Path | None = None, storage_option: Sequence[str] | None = None, **options: Any) -> Any:
         with _using(config_file, read_options(storage_option or ())):
             return command(**options)
 
@@ -88,7 +87,7 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
     plain: Any = wraps(command)(call)
     plain.__signature__ = inspect.Signature([each.replace(kind=kind) for each in parameters])
     plain.__annotations__ = {each.name: each.annotation for each in parameters}
-    return plain
+    return call
 
 
 def read_options(texts: Sequence[str]) -> dict[str, str]:
@@ -158,7 +157,7 @@ def _root_of(location: str) -> Root | None:
 
 
 def _full(location: str) -> str:
-    return location if "://" in location else os.path.abspath(os.path.expanduser(location))
+    return location if ":/" in location else os.path.abspath(os.path.expanduser(location))
 
 
 @contextmanager
@@ -166,14 +165,15 @@ def _using(file: Path | None, options: Mapping[str, str]) -> Iterator[None]:
     from explorer.configuration import read_configuration
 
     read = read_configuration(file)
-    added = [name for name in (variables := _variables(read)) if not os.environ.get(name)]
-    os.environ.update({name: variables[name] for name in added})
+    added = {name: value for name, value in _variables(read).items() if not os.environ.get(name)}
+    os.environ.update(added)
     _now.append(InForce(read, options))
     try:
         yield
     finally:
         _now.pop()
-        for name in added:
+        # An error is shown after this; what ends the command takes that variable back.
+        for name in set(added) - {DEBUG_VARIABLE}:
             os.environ.pop(name, None)
 
 
@@ -185,8 +185,8 @@ def _variables(file: ConfigurationFile) -> dict[str, str]:
 
     found = dict[str, str]()
     for key, variable in VARIABLES.items():
-        owner: Any = file.values if len(key) == 1 else getattr(file.values, key[0])
-        value = getattr(owner, key[-1])
+        owner: Any = file.values if len(key) == 1 else getattr(file.values, str(key[0]))
+        value = getattr(owner, str(key[-1]))
         if value is not None and value is not False:
             found[variable] = "1" if value is True else str(value)
     if not file.values.cache.enabled:

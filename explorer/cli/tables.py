@@ -11,7 +11,9 @@ import re
 from typing import Final
 
 import explorer
+from explorer.cli.in_force import options_of
 from explorer.core.errors import TableNotFound
+from explorer.storage.served_root import ServedRoot
 
 _PART: Final = r"(?:[^\W\d]\w*|`(?:[^`]|``)+`)"
 _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART}){{1,2}}")
@@ -29,11 +31,16 @@ def open_named(text: str) -> explorer.Table:
     """
     location = location_of(text)
     try:
-        return explorer.open_table(location)
+        return explorer.open_table(location, storage_options=options_of(location))
     except TableNotFound as error:
         if location == text and _is_name(text):
             raise TableNotFound(f"{error.message} {_HINT}", location=text) from error
         raise
+
+
+def open_root(root: ServedRoot) -> explorer.Table:
+    """Open the table at a place, with the options of its store."""
+    return explorer.open_table(root.place, storage_options=root.storage_options)
 
 
 def location_of(text: str) -> str:

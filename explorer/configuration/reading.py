@@ -38,7 +38,7 @@ _TYPES: Final = {
 _LIMIT: Final = re.compile(r"Expected `(\w+)` ([<>]=?) ([\d.]+)")
 _LIMITS: Final = {">=": "of at least", "<=": "of at most", ">": "greater than", "<": "less than"}
 _TYPE: Final = re.compile(r"Expected `([^`]+)`, got `(\w+)`")
-_AT_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+_AT_LINE: Final = re.compile(r"\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,13 @@ def _decoded(text: str, path: Path) -> Configuration:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = _AT_LINE.search(str(error))
+        told = _AT_LINE.search(str(error))
+        line = len(text.splitlines()) if told is None or told[1] is None else int(told[1])
         raise InvalidConfiguration(
-            f"{path}{f', line {line[1]}' if line else ''}: this is not TOML ({_AT_LINE.sub('', str(error)).strip()}). "
-            "Texts need quotes, and a table begins with its name in brackets.",
+            f"{path}, line {line}: this is not TOML ({_AT_LINE.sub('', str(error)).strip()}). Texts need quotes, and a "
+            "table begins with its name in brackets.",
             path=str(path),
-            line=int(line[1]) if line else None,
+            line=line,
         ) from error
     except RecursionError as error:
         raise InvalidConfiguration(f"{path}: the lists in it are nested too deeply.", path=str(path)) from error
@@ -123,7 +124,7 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
     """Return the values with paths that no longer depend on the current folder."""
 
     def full(place: str) -> str:
-        return place if "://" in place else str(folder / Path(place).expanduser())
+        return place if ":/" in place else str(folder / Path(place).expanduser())
 
     for key in FILES:
         owner = values if len(key) == 1 else getattr(values, key[0])
@@ -143,11 +144,12 @@ def _invalid(message: str, document: Mapping[str, Any], text: str, path: Path) -
         key = (*key, unknown[1])
         what, facts = _unknown(key)
     elif (missing := _MISSING.search(message)) is not None:
-        what = f"this table has no {missing[1]}. Add it, for example {missing[1]} = \"...\"."
+        what = f'this table has no {missing[1]}. Add it, for example {missing[1]} = "...".'
     else:
         facts = {"expected": _expected(message)}
         what = f"this must be {facts['expected']}{_given(message)}."
-    line = key_lines(text).get(key)
+    lines = key_lines(text)
+    line = next((lines[key[:depth]] for depth in range(len(key), 0, -1) if key[:depth] in lines), None)
     return InvalidConfiguration(
         f"{path}{f', line {line}' if line else ''}: {spelled(key)}: {what}",
         path=str(path),

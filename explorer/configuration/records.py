@@ -51,6 +51,7 @@ class Serve(_Table, frozen=True):
     trusted_proxy: tuple[str, ...] = ()
     allow_commits: bool = False
     spark_start: bool = False
+    most_tables: Count | None = None
     sign: str | None = None
 
 
@@ -115,7 +116,7 @@ TABLES: Final[dict[str, type[_Table]]] = {
 """The tables by their names."""
 FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("cache", "folder"))
 """The keys that hold a path; it is relative to the folder of the configuration file."""
-VARIABLES: Final[dict[tuple[str, str] | tuple[str], str]] = {
+VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,
     ("debug",): DEBUG_VARIABLE,
     ("spark", "master"): MASTER_VARIABLE,

@@ -14,6 +14,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.errors import exit_code
+from explorer.cli.in_force import options_of
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named
@@ -151,7 +152,7 @@ def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
         return open_named(location)
     from explorer.new_table import new_table
 
-    return new_table(location)
+    return new_table(location, storage_options=options_of(location))
 
 
 def _user(given: str | None) -> str | None:

@@ -80,7 +80,12 @@ class ReportOptions:
 
 
 def report(
-    tables: Sequence[str], checks: AuditOptions, options: ReportOptions, *, as_json: bool, fail_on: Severity | None
+    tables: Sequence[ServedRoot],
+    checks: AuditOptions,
+    options: ReportOptions,
+    *,
+    as_json: bool,
+    fail_on: Severity | None,
 ) -> int:
     """Make the report of tables: write it, sign it, and print what it says.
 
@@ -140,7 +145,7 @@ def report(
             unread,
             now,
             key,
-            title=" and ".join(map(_full_path, tables)) if many else "",
+            title=" and ".join(_full_path(root.place) for root in tables) if many else "",
             user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)

@@ -89,7 +89,11 @@ def _session(profile: str | None) -> boto3.session.Session:
         near = get_close_matches(profile or "", names, 1)
         raise RequestError(
             f"The AWS profile {profile!r} does not exist in ~/.aws/config or ~/.aws/credentials."
-            + (f" Did you mean {near[0]}?" if near else f" Known: {', '.join(names) or 'none'}."),
+            + (
+                f" Did you mean {near[0]}?"
+                if near
+                else f" Known: {', '.join(names) or 'none'}. Create it: aws configure --profile {profile}"
+            ),
             field="aws_profile",
             allowed=names,
             nearest=near[0] if near else None,
