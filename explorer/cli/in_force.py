@@ -40,8 +40,8 @@ _StorageOption = Annotated[
     typer.Option(
         "--storage-option",
         metavar="NAME=VALUE",
-        help="Option of the object store, for example aws_profile=lake. Others can see a command line: put secrets into "
-        "the configuration. Repeatable.",
+        help="Option of the object store, for example aws_profile=lake. Others can see a command line: put secrets "
+        "into the configuration. Repeatable.",
     ),
 ]
 

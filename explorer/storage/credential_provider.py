@@ -53,6 +53,14 @@ class WatchedProvider:
         return partial, (dict, dict(self()) | {"expires_at": None})
 
 
+def sendable_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return storage options that another process can get: it gets the credential of the moment that they are sent."""
+    sent = dict(options or {})
+    if (provider := watched(sent)) is not None:
+        sent[CREDENTIAL_PROVIDER] = provider
+    return sent
+
+
 def watched(options: Mapping[str, Any]) -> WatchedProvider | None:
     """Return the provider in storage options, if there is one.
 
@@ -60,8 +68,8 @@ def watched(options: Mapping[str, Any]) -> WatchedProvider | None:
         RequestError: It is not a function that returns a credential at once.
     """
     provide = options.get(CREDENTIAL_PROVIDER)
-    if provide is None:
-        return None
+    if provide is None or isinstance(provide, WatchedProvider):
+        return provide
     if not callable(provide) or any(map(inspect.iscoroutinefunction, (provide, type(provide).__call__))):
         raise RequestError(
             f"The storage option {CREDENTIAL_PROVIDER} must be a function without arguments that returns the "

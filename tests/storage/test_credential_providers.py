@@ -12,6 +12,7 @@ import pytest
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
 from explorer.storage import open_store
 from explorer.storage.objects import ObjectLogStore
+from explorer.storage.served_root import given_roots
 from tests.support.at_least_one import at_least_one
 
 SECRET = "tell-nobody-4711"
@@ -68,6 +69,21 @@ def test_another_process_gets_the_credential_of_the_moment_and_not_the_function(
 
     assert bytes(obstore.get(received, key).bytes()) == b"1"
     assert provider.given == before
+
+
+def test_tables_are_audited_in_other_processes_with_the_credential_of_the_moment(s3: dict[str, Any]) -> None:
+    provider = Renewed()
+
+    def local() -> Mapping[str, Any]:  # no process can unpickle it
+        return provider()
+
+    (root,) = given_roots("s3://warehouse/audited", _without_keys(s3) | {"credential_provider": local})
+    received = pickle.loads(pickle.dumps(root))  # noqa: S301 - what was just made
+    given = provider.given
+    store = open_store(received.place, received.storage_options)
+    store.put("x", b"1")
+    assert store.read("x") == b"1"
+    assert provider.given == given == 1
 
 
 def test_what_a_function_raises_on_purpose_is_raised_as_it_is(s3: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ with users of its own (moto's) are tried below.
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -267,6 +268,48 @@ def test_the_error_says_after_which_time_a_store_was_given_up() -> None:
     assert (given_up.kind.name, given_up.words) == ("no-answer", "the store did not answer within 60 seconds")
     assert refusal_of(retried.format("3.1"), given_up=60).kind.name == "other"
     assert refusal_of("404 Not Found", given_up=60).kind.name == "other"
+
+
+def test_a_server_with_users_refuses_by_kind() -> None:
+    """One user may read objects, and neither list nor write."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        address = f"http://{host}:{port}"
+        root = {"aws_access_key_id": "root", "aws_secret_access_key": "root", "region_name": "us-east-1"}
+        bucket, users = (boto3.client(name, endpoint_url=address, **root) for name in ("s3", "iam"))
+        bucket.create_bucket(Bucket="bucket")
+        bucket.put_object(Bucket="bucket", Key="orders/x", Body=b"1")
+        users.create_user(UserName="ana")
+        key = users.create_access_key(UserName="ana")["AccessKey"]
+        allowed = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+        users.put_user_policy(UserName="ana", PolicyName="reader", PolicyDocument=policy)
+        # From here on it asks for the rights of each request.
+        start = urllib.request.Request(f"{address}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})  # noqa: S310
+        urllib.request.urlopen(start).close()  # noqa: S310 - the test's own server
+
+        def reasons(key_id: str, secret: str) -> dict[str, str | None]:
+            options = {"aws_endpoint": address, "aws_access_key_id": key_id, "aws_secret_access_key": secret}
+            store = open_store("s3://bucket/orders", options | {"region": "us-east-1", "allow_http": "true"})
+            found = dict[str, str | None]()
+            for name, ask in at_least_one(ASKS.items()):
+                try:
+                    ask(store)
+                except StorageError as error:
+                    found[name] = error.reason
+            return found
+
+        read, denied = reasons(key["AccessKeyId"], key["SecretAccessKey"]), dict.fromkeys(ASKS, "denied")
+        assert read == {name: reason for name, reason in denied.items() if name not in {"read", "look at"}}
+        assert reasons(key["AccessKeyId"], "another-secret") == dict.fromkeys(ASKS, "wrong-secret")
+        assert reasons("AKIANOTKNOWN", "another-secret") == dict.fromkeys(ASKS, "unknown-key")
+    finally:
+        server.stop()
 
 
 def test_no_two_kinds_have_a_name_or_a_code_in_common() -> None:
