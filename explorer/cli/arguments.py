@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from explorer.cli.in_force import in_force, text_of
+from explorer.cli.in_force import spark_settings
 from explorer.core.errors import RequestError
 from explorer.storage.schemes import spellings
 from explorer.variables import CLIENTS_VARIABLE
@@ -140,7 +140,7 @@ def use_spark(master: str | None, settings: Sequence[str] | None = None) -> None
         RequestError: A setting cannot be read, or is refused.
         EngineUnavailable: PySpark is missing.
     """
-    known = {name: text_of(value) for name, value in in_force().values.spark.conf.items()}
+    known = spark_settings()
     if master is None and not settings and not known:
         return
     from explorer.spark.engine.session import configure, require_pyspark

@@ -22,7 +22,8 @@ from explorer.debug import DEBUG_VARIABLE
 from explorer.variables import CACHE_VARIABLE, CONFIG_VARIABLE
 
 if TYPE_CHECKING:
-    from explorer.configuration import ConfigurationFile, Root
+    from explorer.configuration.reading import ConfigurationFile
+    from explorer.configuration.records import Root
     from explorer.storage.served_root import ServedRoot
 
 _PLACES: Final = frozenset({"table", "tables", "roots"})
@@ -51,11 +52,11 @@ class InForce:
     """The configuration of a command.
 
     Attributes:
-        file: The configuration file.
+        file: The configuration file; None if there is none.
         storage_options: Those of the command line.
     """
 
-    file: ConfigurationFile
+    file: ConfigurationFile | None
     storage_options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,9 +65,9 @@ _now: list[InForce] = []
 
 def in_force() -> ConfigurationFile:
     """Return the configuration of the command that runs."""
-    if _now:
-        return _now[-1].file
-    from explorer.configuration import ConfigurationFile
+    if _now and (file := _now[-1].file) is not None:
+        return file
+    from explorer.configuration.reading import ConfigurationFile
 
     return ConfigurationFile()
 
@@ -112,10 +113,12 @@ def options_of(location: str) -> dict[str, str]:
     """Return the storage options of a location: those of the root that it is in, or of all other places."""
     if not _now:
         return {}
-    values = _now[-1].file.values
-    root = _root_of(location)
-    options = values.storage_options if root is None else root.storage_options
-    return {name: text_of(value) for name, value in options.items()} | dict(_now[-1].storage_options)
+    now = _now[-1]
+    if now.file is None:
+        return dict(now.storage_options)
+    root = _root_of(location, now.file.values.roots)
+    options = now.file.values.storage_options if root is None else root.storage_options
+    return {name: text_of(value) for name, value in options.items()} | dict(now.storage_options)
 
 
 def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
@@ -130,8 +133,8 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
     """
     from explorer.storage.served_root import ServedRoot
 
-    known = in_force().values.roots
-    named = {root.place: root.name for root in known}
+    file = _now[-1].file if _now else None
+    named = {} if file is None else {root.place: root.name for root in file.values.roots}
     given = list(places or named)
     if not given:
         raise RequestError(
@@ -140,19 +143,21 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
     return [ServedRoot(place, named.get(_full(place), ""), options_of(place)) for place in given]
 
 
+def spark_settings() -> dict[str, str]:
+    """Return the settings of Spark in the configuration."""
+    file = _now[-1].file if _now else None
+    return {} if file is None else {name: text_of(value) for name, value in file.values.spark.conf.items()}
+
+
 def text_of(value: object) -> str:
     """Return the value of an option as stores and Spark take it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _root_of(location: str) -> Root | None:
+def _root_of(location: str, roots: Sequence[Root]) -> Root | None:
     """Return the root of the configuration that a location is in; the innermost, if one is in another."""
     full = _full(location)
-    around = [
-        root
-        for root in _now[-1].file.values.roots
-        if full == root.place.rstrip("/") or full.startswith(root.place.rstrip("/") + "/")
-    ]
+    around = [root for root in roots if full == root.place.rstrip("/") or full.startswith(root.place.rstrip("/") + "/")]
     return max(around, key=lambda root: len(root.place), default=None)
 
 
@@ -162,9 +167,7 @@ def _full(location: str) -> str:
 
 @contextmanager
 def _using(file: Path | None, options: Mapping[str, str]) -> Iterator[None]:
-    from explorer.configuration import read_configuration
-
-    read = read_configuration(file)
+    read = _read(file)
     added = {name: value for name, value in _variables(read).items() if not os.environ.get(name)}
     os.environ.update(added)
     _now.append(InForce(read, options))
@@ -177,9 +180,19 @@ def _using(file: Path | None, options: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _variables(file: ConfigurationFile) -> dict[str, str]:
+def _read(named: Path | None) -> ConfigurationFile | None:
+    from explorer.configuration.place import configuration_place
+
+    if (place := configuration_place(named)) is None:
+        return None
+    from explorer.configuration.reading import read_configuration
+
+    return read_configuration(place)
+
+
+def _variables(file: ConfigurationFile | None) -> dict[str, str]:
     """Return the environment variables that a configuration file sets."""
-    if file.path is None:
+    if file is None:
         return {}
     from explorer.configuration.records import VARIABLES
 

@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from platformdirs import user_config_path
 
 from explorer.configuration.key_lines import Key, key_lines, spelled
+from explorer.configuration.place import OFF, configuration_place
 from explorer.configuration.records import FILES, TABLES, Configuration
 from explorer.core.errors import InvalidConfiguration
 from explorer.variables import CONFIG_VARIABLE
 
-NAME: Final = "explorer.toml"
-_APPLICATION: Final = "delta-table-explorer"
 _MOST_BYTES: Final = 1 << 20
-_OFF: Final = "off"
 _PLACE: Final = re.compile(r" - at `\$(?P<path>.*)`$")
 _PART: Final = re.compile(r"\.([\w\-]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+?)`")
@@ -60,18 +57,14 @@ def read_configuration(named: str | os.PathLike[str] | None = None, *, lines: bo
     """Read the configuration file.
 
     Args:
-        named: The file; None for that of the environment variable, else the one in the user's folder of settings, if
-            it exists.
+        named: As of `explorer.configuration.place.configuration_place`.
         lines: Also find the line of each key.
 
     Raises:
         InvalidConfiguration: It cannot be read, is not TOML, or has an unknown key or a value that does not fit.
     """
-    chosen = named or os.environ.get(CONFIG_VARIABLE, "")
-    if str(chosen) == _OFF:
-        return ConfigurationFile()
-    path = Path(chosen).expanduser() if chosen else user_config_path(_APPLICATION) / NAME
-    if not chosen and not path.exists():
+    path = configuration_place(named)
+    if path is None:
         return ConfigurationFile()
     text = _text(path)
     return ConfigurationFile(_decoded(text, path), str(path), key_lines(text) if lines else {})
@@ -84,7 +77,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise InvalidConfiguration(
             f"The configuration {path} cannot be read: {error.strerror or error}. It is named by --config or "
-            f"{CONFIG_VARIABLE}; {_OFF} uses none.",
+            f"{CONFIG_VARIABLE}; {OFF} uses none.",
             path=str(path),
         ) from error
     if len(data) > _MOST_BYTES:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-import urllib.error
-import urllib.parse
-import urllib.request
 from typing import Final
 
 _REQUESTED: Final = re.compile(r"Error performing [A-Z]+ (https?://[^\s]+) in ")
 _SECONDS: Final = 5
 _HEADER: Final = "x-amz-bucket-region"
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object) -> None:
-        """Follow none: the answer itself names the region."""
 
 
 def bucket_region(text: str, bucket: str) -> str | None:
@@ -28,14 +20,21 @@ def bucket_region(text: str, bucket: str) -> str | None:
     requested = _REQUESTED.search(text)
     if requested is None:
         return None
-    parts = urllib.parse.urlsplit(requested[1])
+    from urllib.error import HTTPError
+    from urllib.parse import urlsplit, urlunsplit
+    from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+    class _NoRedirect(HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            """Follow none: the answer itself names the region."""
+
+    parts = urlsplit(requested[1])
     path = f"/{bucket}" if parts.path.startswith(f"/{bucket}") else "/"
-    address = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-    request = urllib.request.Request(address, method="HEAD")  # noqa: S310 - the store's own address, http or https
+    request = Request(urlunsplit((parts.scheme, parts.netloc, path, "", "")), method="HEAD")  # noqa: S310 - the store
     try:
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS) as answer:
+        with build_opener(_NoRedirect).open(request, timeout=_SECONDS) as answer:
             named = answer.headers.get(_HEADER)
-    except urllib.error.HTTPError as refused:
+    except HTTPError as refused:
         with refused:
             named = refused.headers.get(_HEADER)
     except (OSError, ValueError):

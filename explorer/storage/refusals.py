@@ -3,12 +3,11 @@
 The text of an error of obstore has the request first, then the store's answer: XML of S3 and Azure, JSON of Google
 Cloud Storage; then how its client saw it. Invariants: of an answer only code and message are repeated, as other parts
 quote the request; a kind is found by the store's code, else by the way the request failed. Tasks of Spark use this
-module too, so it imports nothing.
+module too, so it imports nothing of this program.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -275,6 +274,8 @@ def _answer(text: str) -> tuple[str | None, str | None]:
 
 def _one_line(message: str) -> str:
     """Return the first line of a message, without the full stop, as a sentence goes on with it."""
+    import html
+
     lines = html.unescape(message).replace("\\n", "\n").strip().splitlines()
     return lines[0].strip().rstrip(".")[:_LONGEST] if lines else ""
 

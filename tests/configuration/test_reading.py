@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.configuration import Configuration, read_configuration
 from explorer.configuration.key_lines import key_lines, spelled
-from explorer.configuration.records import TABLES
+from explorer.configuration.reading import read_configuration
+from explorer.configuration.records import TABLES, Configuration
 from explorer.core.errors import InvalidConfiguration
 from tests.support.at_least_one import at_least_one
 

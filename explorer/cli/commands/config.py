@@ -13,9 +13,9 @@ import typer
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.in_force import in_force, options_of
 from explorer.cli.output import emit, listing, note
-from explorer.configuration import Configuration, ConfigurationFile, read_configuration
 from explorer.configuration.key_lines import Key, spelled
-from explorer.configuration.records import VARIABLES
+from explorer.configuration.reading import ConfigurationFile, read_configuration
+from explorer.configuration.records import VARIABLES, Configuration
 from explorer.core.errors import InvalidConfiguration, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.credentials import HIDDEN, secrets_of, without_credentials

@@ -27,7 +27,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.cli.tables import location_of
-from explorer.configuration import Serve
+from explorer.configuration.records import Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers

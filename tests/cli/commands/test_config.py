@@ -15,8 +15,8 @@ import pytest
 from explorer.cli import in_force
 from explorer.cli.app import command_group, run
 from explorer.cli.commands.serving import ServeFlags
-from explorer.configuration import Configuration, Serve, read_configuration
-from explorer.configuration.records import TABLES, VARIABLES
+from explorer.configuration.reading import read_configuration
+from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
 from explorer.storage import open_store
 from explorer.variables import CACHE_VARIABLE
 from tests.support.at_least_one import at_least_one
