@@ -20,7 +20,6 @@ from explorer.credentials import concealed, secrets_of
 from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
-from explorer.storage.sign_in import sign_in
 from explorer.storage.silence import GIVEN_UP
 
 _CLIENT_KEYS: Final = frozenset(
@@ -45,6 +44,8 @@ def open_bucket(
     """
     from obstore.exceptions import BaseError
     from obstore.store import from_url
+
+    from explorer.storage.sign_in import sign_in
 
     del roots
     scheme, _, rest = url.partition("://")

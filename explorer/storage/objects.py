@@ -457,7 +457,7 @@ class ObjectLogStore:
     def _failed(self, action: Action, path: str, error: Exception, *, unwritten: bool = False) -> ExplorerError:
         failure = None if self._provider is None else self._provider.failure
         if isinstance(failure, ExplorerError):
-            return failure
+            return failure.with_facts(table=failure.table or self._root)
         message = str(error)
         if (harmless := concealed(message, self.secrets)) != message:
             # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
