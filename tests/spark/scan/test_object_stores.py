@@ -126,6 +126,7 @@ def test_every_shape_of_value_arrives_whole(put: Put, tmp_path: Path) -> None:
     assert table.check({"c": "`a.b` IS NOT NULL"}).predicates[0].violations == 1
 
 
+@pytest.mark.always
 @pytest.mark.parametrize("put", ["s3"], indirect=True)
 def test_tasks_read_with_the_credential_that_a_function_gives(put: Put, bucket: dict[str, Any], tmp_path: Path) -> None:
     """As with a profile: the tasks have neither the function nor what it reads."""
