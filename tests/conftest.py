@@ -24,6 +24,8 @@ gc.disable()
 
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
+# Nor does what is configured on this machine hold for them.
+os.environ["DELTA_EXPLORER_CONFIG"] = "off"
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=15)
 hypothesis.settings.register_profile("prove", deadline=None, max_examples=5_000)

@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from explorer.cli.errors import CANCELLED, exit_code, facts_of
+from explorer.cli.in_force import configured
 from explorer.cli.output import complain
 from explorer.core.errors import StorageError
 from explorer.credentials import without_credentials
@@ -55,6 +56,7 @@ _COMMANDS: Final = {
     "plan": "plans",
     "commit": "plans",
     "cache": "cache",
+    "config": "config",
     "serve": "serving",
     "demo": "serving",
     "passwd": "serving",
@@ -94,7 +96,7 @@ def _command(name: str) -> TyperCommand:
     gc.freeze()
     gc.enable()
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(getattr(module, name.replace("-", "_")))
+    alone.command(name)(configured(getattr(module, name.replace("-", "_"))))
     command = typer.main.get_command(alone)
     assert isinstance(command, TyperCommand), "an application of one command is that command"
     _make_plain(command)

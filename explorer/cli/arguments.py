@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
+from explorer.cli.in_force import spark_settings
+from explorer.core.errors import RequestError
 from explorer.storage.schemes import spellings
 from explorer.variables import CLIENTS_VARIABLE
 
@@ -20,7 +22,11 @@ SCREEN: Final = 20
 
 TableArgument = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(persistent=True)} URL.", show_default=False),
+    typer.Argument(
+        metavar="TABLE",
+        help=f"A folder, a {spellings(persistent=True)} URL, or schema.table in the catalog of Spark.",
+        show_default=False,
+    ),
 ]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", min=0, help="Version to read (default: newest).")
@@ -73,6 +79,15 @@ SparkOption = Annotated[
         "(default: all cores of this machine).",
     ),
 ]
+SparkConfOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--spark-conf",
+        metavar="NAME=VALUE",
+        help="Setting of the Spark that is started, for example spark.executor.memory=4g; it precedes that of "
+        "spark-defaults.conf. Repeatable.",
+    ),
+]
 LogSparkOption = Annotated[
     str | None,
     typer.Option(
@@ -115,14 +130,39 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-def use_spark(master: str | None) -> None:
-    """Read rows on the Spark that the option names; nothing starts yet."""
-    if master is None:
+def use_spark(master: str | None, settings: Sequence[str] | None = None) -> None:
+    """Let Spark run where the option names, with the given settings; nothing starts yet.
+
+    Args:
+        settings: Texts of ``--spark-conf``.
+
+    Raises:
+        RequestError: A setting cannot be read, or is refused.
+        EngineUnavailable: PySpark is missing.
+    """
+    known = spark_settings()
+    if master is None and not settings and not known:
         return
     from explorer.spark.engine.session import configure, require_pyspark
+    from explorer.spark.engine.user_settings import read_settings
 
     require_pyspark()
-    configure(master)
+    configure(master, known | read_settings(settings or ()))
+
+
+def use_log_spark(master: str | None, settings: Sequence[str] | None) -> None:
+    """Do the same for a command that uses Spark only where ``--spark`` names one.
+
+    Raises:
+        RequestError, EngineUnavailable: As for `use_spark`; or there are settings without a Spark to set.
+    """
+    if master is None and settings:
+        raise RequestError(
+            "--spark-conf needs --spark: without it, this command does not start Spark. Add --spark, for example "
+            "--spark 'local[*]'.",
+            field="spark_conf",
+        )
+    use_spark(master, settings)
 
 
 def use_clients(file: Path | None) -> None:

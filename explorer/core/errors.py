@@ -7,6 +7,7 @@
     │   ├── ChangeFeedGap           versions, holes, missing
     │   ├── InvalidIntent           expression, condition, nearest, earliest, latest
     │   ├── ExpressionRefused       expression, condition, found, nearest
+    │   ├── InvalidConfiguration    line
     │   └── NotAllowed
     ├── TableError              the table, or its log, is damaged
     │   ├── TableNotFound           location
@@ -21,7 +22,7 @@
     │   ├── GuardFailed             results
     │   ├── CommitConflict          winner
     │   └── CommitUnknown           found
-    ├── StorageError            unwritten; always raised ``from`` its cause
+    ├── StorageError            unwritten, reason, code; always raised ``from`` its cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
@@ -53,6 +54,7 @@ __all__ = [
     "ExpressionRefused",
     "GuardFailed",
     "IncompleteCheckpoint",
+    "InvalidConfiguration",
     "InvalidIntent",
     "LimitExceeded",
     "MalformedAction",
@@ -185,6 +187,13 @@ class ExpressionRefused(RequestError):
     nearest: Sequence[str] | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class InvalidConfiguration(RequestError):
+    """The configuration file is not valid; ``path``, ``line``, and ``field`` say where."""
+
+    line: int | None = None
+
+
 class NotAllowed(RequestError):
     """The location is outside the served folders, or the operation was not permitted at start."""
 
@@ -283,9 +292,17 @@ class CommitUnknown(CommitError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StorageError(ExplorerError):
-    """The store failed; the cause is chained. ``unwritten`` is True if nothing of a put was written."""
+    """The store failed; the cause is chained.
+
+    Attributes:
+        unwritten: True if nothing of a put was written.
+        reason: The kind of the refusal, as `explorer.storage.refusals` names it.
+        code: The store's own code for it.
+    """
 
     unwritten: bool | None = None
+    reason: str | None = None
+    code: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -26,6 +26,7 @@ from explorer.data_files.arrow_columns import (
 )
 from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
+from explorer.storage.refusals import refusal_of
 
 FOOTERS = pa.schema(
     [
@@ -218,10 +219,12 @@ def _failed(what: str, name: str, error: Exception, secrets: tuple[str, ...]) ->
 
 
 def _safe_text(error: Exception, secrets: tuple[str, ...]) -> str:
-    text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    text = str(error)
     for secret in secrets:
         text = text.replace(secret, "***")
-    return text[:300]
+    if "\n\nDebug source:" in text:  # of obstore
+        return refusal_of(text).sentences("read", "")
+    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"[:300]
 
 
 class _FileFailure(RuntimeError):

@@ -21,6 +21,7 @@ from explorer.core.protocol.table_features import supported_features
 from explorer.credentials import concealed, secrets_of
 from explorer.fleet.one_table import TableAudit, Task
 from explorer.fleet.places import below
+from explorer.storage.credential_provider import sendable_options
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_root import ServedRoot
@@ -141,7 +142,9 @@ def survey(
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]
     unlisted = {each.location: each.error for each in given if isinstance(each, TableAudit)}
     errors = {place: (type(error).__name__, error.message) for place, error in unlisted.items() if error is not None}
-    task = partial(survey_row, storage_options=storage_options, roots=roots, verify=verify, unlisted=errors)
+    task = partial(
+        survey_row, storage_options=sendable_options(storage_options), roots=roots, verify=verify, unlisted=errors
+    )
     return map_tables("Survey", absolute, task, SCHEMA)
 
 

@@ -6,30 +6,19 @@ run, never in settings or plans.
 
 from __future__ import annotations
 
-import atexit
-import functools
-import os
-import shutil
-import tempfile
-import weakref
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from explorer.job import Job
 from explorer.spark.engine.job import submit
-from explorer.spark.engine.session import is_connect
+from explorer.spark.engine.shipped import equip
 
 Look = Callable[[str], dict[str, Any]]
 """Makes the row of a location: the values by column, ``location`` among them; it may not raise for a bad table."""
 
 _MOST_TASKS: Final = 256
-# Packages that the tasks do not need: pages, notebooks, figures, the demo.
-_LEFT_OUT: Final = frozenset({"cli", "demo", "jupyter", "views", "web", "__pycache__"})
-_equipped: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
 def map_tables(name: str, locations: Sequence[str], look: Look, schema: pa.Schema) -> Job[pa.Table]:
@@ -73,29 +62,3 @@ def _task(look: Look, schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]],
                 yield pa.RecordBatch.from_pylist([look(location)], schema=schema)
 
     return work
-
-
-def equip(session: Any) -> None:
-    """Send this program to the workers, once for each session; the packages it needs must be installed there."""
-    if session in _equipped:
-        return
-    if is_connect(session):
-        session.addArtifacts(package(), pyfile=True)
-    else:
-        session.sparkContext.addPyFile(package())
-    _equipped.add(session)
-
-
-@functools.cache
-def package() -> str:
-    """Return the program as a zip file; it lives as long as this process."""
-    folder = tempfile.mkdtemp(prefix="delta-table-explorer-package-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    root = Path(__file__).resolve().parents[1]
-    target = os.path.join(folder, "explorer.zip")
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as package:
-        for file in sorted(root.rglob("*")):
-            inside = file.relative_to(root)
-            if file.is_file() and not _LEFT_OUT.intersection(inside.parts):
-                package.write(file, str(Path("explorer") / inside))
-    return target

@@ -14,7 +14,7 @@ from explorer.storage.roots import AllowedRoots, check_plain, is_url, url_of
 from explorer.storage.schemes import scheme_of
 
 _CREDENTIAL: Final = re.compile(
-    "(access|account|storage|master|shared)_key|secret|token|credential|service_account|sas_key|skip_signature"
+    "profile|(access|account|storage|master|shared)_key|secret|token|credential|service_account|sas_key|skip_signature"
     "|msi_endpoint|identity_endpoint|use_azure_cli",
     re.IGNORECASE,
 )

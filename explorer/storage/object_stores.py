@@ -1,7 +1,9 @@
 """Options -> an object store: S3, Google Cloud Storage, Azure.
 
 Options have the names of the Rust object_store crate (``aws_access_key_id``, ``endpoint``, ``region``, ``allow_http``,
-...); what is not given comes from the environment. Invariant: no error that leaves here holds a secret.
+...); what is not given comes from the environment, or as `explorer.storage.sign_in` says. The option
+``credential_provider`` is a function that returns the credential, as the stores of obstore take it. Invariant: no error
+that leaves here holds a secret.
 """
 
 from __future__ import annotations
@@ -38,9 +40,12 @@ def open_bucket(
 
     Raises:
         RequestError: The URL names no bucket, or the options do not fit the store.
+        EngineUnavailable: The credentials need a package that is not installed.
     """
     from obstore.exceptions import BaseError
     from obstore.store import from_url
+
+    from explorer.storage.sign_in import sign_in
 
     del roots
     scheme, _, rest = url.partition("://")
@@ -49,6 +54,8 @@ def open_bucket(
             f"{url!r} names no bucket or container. Give it before the folder, as in {scheme}://bucket/sales/orders.",
             location=url,
         )
+    signed = sign_in(environment, options)
+    configured, options = bool(options) or signed.provider is not None, signed.options
     prefix = environment.lower()
     known = {name: value for name, value in os.environ.items() if name.startswith(environment)}
     secrets = secrets_of({**known, **options})
@@ -63,10 +70,11 @@ def open_bucket(
             config=config,
             client_options=client or None,
             retry_config={"retry_timeout": timedelta(seconds=GIVEN_UP)},
+            credential_provider=signed.provider,
         )
         store = open_it()
     except (BaseError, ValueError, TypeError) as error:
-        reason = concealed(str(error).split("\n", 1)[0], secrets)
+        reason = concealed(str(error).split("\n", 1)[0], secrets).rstrip(".")
         raise RequestError(f"{url!r} cannot be opened with these storage options: {reason}", location=url) from error
     bucket = f"{scheme}://{rest.partition('/')[0]}"
     # The throw-away object is deleted by a request that every S3 gateway has.
@@ -76,8 +84,10 @@ def open_bucket(
         store,
         url,
         opener,
-        configured=bool(options),
+        configured=configured,
         secrets=secrets,
+        provider=signed.provider,
+        check=signed.check,
         creation=CreationProof(_identity(bucket, known, options), single_try),
     )
 

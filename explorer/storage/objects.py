@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import partial
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.errors import LimitExceeded, StorageError
+from explorer.core.errors import ExplorerError, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import (
@@ -25,6 +26,8 @@ from explorer.core.protocol.log_store import (
 )
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
+from explorer.storage.bucket_region import bucket_region
+from explorer.storage.credential_provider import WatchedProvider
 from explorer.storage.exclusive_creation import (
     ConditionMissingError,
     CreationProof,
@@ -33,8 +36,9 @@ from explorer.storage.exclusive_creation import (
 )
 from explorer.storage.local_tree import file_table
 from explorer.storage.ranged_file import ranged_file
+from explorer.storage.refusals import Action, names_no_bucket, refusal_of
 from explorer.storage.roots import Opener
-from explorer.storage.silence import GIVEN_UP, answered, apart, gave_up, under_way
+from explorer.storage.silence import GIVEN_UP, answered, apart, under_way
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -56,10 +60,13 @@ class ObjectLogStore:
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
         configured: True if the store was opened with options, which others do not know.
+        secrets: Texts that no error may contain, longest first.
+        provider: Gives the store its credentials; None if it has those of its options or of the environment.
+        check: Raises a `StorageError` if nobody gives them; called before the first request.
         creation: Proves that a name is created only once; None for a store that this process implements itself.
 
     Attributes:
-        configured, secrets: As given.
+        configured: As given.
     """
 
     def __init__(
@@ -71,11 +78,15 @@ class ObjectLogStore:
         *,
         configured: bool = False,
         secrets: tuple[str, ...] = (),
+        provider: WatchedProvider | None = None,
+        check: Callable[[], None] | None = None,
         creation: CreationProof | None = None,
     ) -> None:
         self.configured = configured
-        self.secrets = secrets
-        self._store = store
+        self._secrets = secrets
+        self._provider = provider
+        self._opened = store
+        self._check = check
         self._opener = opener
         self._creation = creation
         self._root = root.rstrip("/")
@@ -85,6 +96,18 @@ class ObjectLogStore:
     def root(self) -> str:
         """The root as a URL."""
         return self._root
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        if self._check is not None:
+            self._check()
+        return self._opened
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that no error may contain, longest first: those that are known by now."""
+        given = () if self._provider is None else self._provider.secrets
+        return tuple(sorted((*self._secrets, *given), key=len, reverse=True)) if given else self._secrets
 
     def sendable(self, path: str) -> tuple[ObjectStore, str]:
         """Return the obstore store and the key of an object, for another process; it holds the credentials."""
@@ -100,34 +123,23 @@ class ObjectLogStore:
         objects: list[ObjectMeta] = []
         folders: set[str] = set()
         try:
-            for batch in self._pages(obstore.list(self._store, prefix, offset=offset)):
-                for item in batch:
-                    name, slash, _ = item["path"][len(prefix) + 1 :].partition("/")
-                    if slash:
-                        folders.add(name)
-                    elif name >= start:
-                        modified = milliseconds(item["last_modified"])
-                        objects.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
+            for item in self._listed(folder, lambda: obstore.list(self._store, prefix, offset=offset)):
+                name, slash, _ = item["path"][len(prefix) + 1 :].partition("/")
+                if slash:
+                    folders.add(name)
+                elif name >= start:
+                    modified = milliseconds(item["last_modified"])
+                    objects.append(ObjectMeta(f"{folder}/{name}", item["size"], modified, _etag(item)))
         except FileNotFoundError:
             return no_objects(folder)
-        except Exception as error:
-            raise self._failed("list", folder, error) from error
         objects.sort(key=lambda item: item.path)
         names = [item.path[len(folder) + 1 :] for item in objects]
         return ListedObjects(folder, names, seen_of(objects), folders=frozenset(folders))
 
     def list_tree(self) -> Iterable[str]:
         """List the keys of all objects under the root."""
-        import obstore
-
         skipped = len(self._prefix)
-        try:
-            for batch in self._pages(obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000)):
-                yield from [item["path"][skipped:] for item in batch]
-        except FileNotFoundError:
-            return
-        except Exception as error:
-            raise self._failed("list", "", error) from error
+        return (item["path"][skipped:] for item in self._all())
 
     def folders(self, below: str = "") -> list[str]:
         """List the names of the folders directly inside a folder, by requests that end at the next slash."""
@@ -152,32 +164,34 @@ class ObjectLogStore:
 
     def list_files(self) -> pa.Table:
         """List what is stored under the root."""
-        import obstore
-
         skipped = len(self._prefix)
-        files: list[Any] = []
-        try:
-            for batch in self._pages(obstore.list(self._store, self._prefix.rstrip("/") or None, chunk_size=1000)):
-                files += [(item["path"][skipped:], item["size"], item["last_modified"]) for item in batch]
-        except FileNotFoundError:
-            files = []
-        except Exception as error:
-            raise self._failed("list", "", error) from error
+        files = [(item["path"][skipped:], item["size"], item["last_modified"]) for item in self._all()]
         times = [milliseconds(modified) for _, _, modified in files]
         return file_table([path for path, _, _ in files], [size for _, size, _ in files], times)
+
+    def _all(self) -> Iterator[Any]:
+        """Yield all objects under the root."""
+        import obstore
+
+        below = self._prefix.rstrip("/") or None
+        with suppress(FileNotFoundError):
+            yield from self._listed("", lambda: obstore.list(self._store, below, chunk_size=1000))
+
+    def _listed(self, folder: str, listing: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+        """Yield the objects of a listing, a request for each page."""
+        with self._requests("list", folder):
+            pages = iter(listing())
+            while (page := self._asked(lambda: next(pages, None))) is not None:
+                yield from page
 
     def read(self, path: str) -> bytes:
         """Return an object's bytes."""
         import obstore
 
-        try:
+        with self._requests("read", path):
             result = self._asked(lambda: obstore.get(self._store, self._prefix + path))
             check_file(path, result.meta["size"])
             return bytes(self._asked(result.bytes))
-        except (FileNotFoundError, LimitExceeded):
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``offset``, in one request unless the object has none of them."""
@@ -189,14 +203,9 @@ class ObjectLogStore:
 
         if end <= start:
             return b""
-        try:
-            key = self._prefix + path
-            part = self._asked(lambda: obstore.get_range(self._store, key, start=start, end=end))
-            return bytes(part)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
+        key = self._prefix + path
+        with self._requests("read", path):
+            return bytes(self._asked(lambda: obstore.get_range(self._store, key, start=start, end=end)))
 
     def read_parts(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return parts of an object, many requests in flight at once."""
@@ -205,13 +214,9 @@ class ObjectLogStore:
         if not spans:
             return []
         starts, ends = [start for start, _ in spans], [end for _, end in spans]
-        try:
-            key = self._prefix + path
+        key = self._prefix + path
+        with self._requests("read", path):
             return list(map(bytes, self._asked(lambda: obstore.get_ranges(self._store, key, starts=starts, ends=ends))))
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Open an object for reading at random."""
@@ -235,17 +240,18 @@ class ObjectLogStore:
         import obstore
 
         failure = None
-        if start < end:
-            try:
-                result = obstore.get(self._store, self._prefix + path, options={"range": (start, end)})
-                return bytes(result.bytes()), result.meta["size"]
-            except FileNotFoundError:
-                raise
-            except Exception as error:  # noqa: BLE001 - it is raised below where the object has such bytes
-                failure = error
-        size = self.head(path).size
-        if failure is not None and start < size:
-            raise self._failed("read", path, failure) from failure
+        with self._requests("read", path):
+            if start < end:
+                try:
+                    result = obstore.get(self._store, self._prefix + path, options={"range": (start, end)})
+                    return bytes(result.bytes()), result.meta["size"]
+                except FileNotFoundError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - it is raised below where the object has such bytes
+                    failure = error
+            size = self.head(path).size
+            if failure is not None and start < size:
+                raise failure
         return b"", size
 
     def read_many(self, paths: Sequence[str]) -> list[bytes]:
@@ -283,14 +289,10 @@ class ObjectLogStore:
     async def _read_whole(self, path: str) -> bytes:
         import obstore
 
-        try:
+        with self._requests("read", path):
             result = await obstore.get_async(self._store, self._prefix + path)
             check_file(path, result.meta["size"])
             return bytes(await result.bytes_async())
-        except (FileNotFoundError, LimitExceeded):
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
 
     async def _read_start(self, request: tuple[str, int]) -> bytes:
         import obstore
@@ -298,13 +300,8 @@ class ObjectLogStore:
         path, length = request
         if not length:
             return b""
-        try:
-            start = await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length)
-            return bytes(start)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
+        with self._requests("read", path):
+            return bytes(await obstore.get_range_async(self._store, self._prefix + path, start=0, length=length))
 
     def check_put_if_absent(self) -> None:
         """Prove that a second create of a name fails; once for a store and process."""
@@ -373,16 +370,13 @@ class ObjectLogStore:
 
         try:
             if len(data) > _READ_BACK and tag is not None:
-                stored = obstore.head(self._store, self._prefix + path)
+                with self._requests("look at", path):
+                    stored = obstore.head(self._store, self._prefix + path)
                 if (stored["size"], stored["e_tag"]) == (len(data), tag):
                     return True
             return self.read(path) == data
         except FileNotFoundError:
             return False
-        except StorageError:
-            raise
-        except Exception as error:
-            raise self._failed("read", path, error) from error
 
     def _unsafe(self, lack: str) -> StorageError:
         return StorageError(
@@ -397,22 +391,22 @@ class ObjectLogStore:
         """Write an object, in place of one of that name; stores show the old one or the new one, nothing between."""
         import obstore
 
-        try:
-            with under_way(self._root):
-                obstore.put(self._store, self._prefix + path, data)
-        except Exception as error:
-            raise self._failed("write", path, error) from error
+        with self._requests("write", path), under_way(self._root):
+            obstore.put(self._store, self._prefix + path, data)
 
     def head(self, path: str) -> ObjectMeta:
         """Return an object's size and modification time."""
         import obstore
+        from obstore import exceptions
 
-        try:
-            item = self._asked(lambda: obstore.head(self._store, self._prefix + path))
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise self._failed("look at", path, error) from error
+        key = self._prefix + path
+        with self._requests("look at", path):
+            try:
+                item = self._asked(lambda: obstore.head(self._store, key))
+            except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, exceptions.GenericError):
+                # An answer to this request has no text; the answer to a read says why.
+                self._asked(lambda: obstore.get_range(self._store, key, start=0, length=1))
+                raise
         return ObjectMeta(path, item["size"], milliseconds(item["last_modified"]), _etag(item))
 
     def delete(self, path: str) -> None:
@@ -420,25 +414,20 @@ class ObjectLogStore:
         import obstore
 
         self.head(path)
-        try:
-            with under_way(self._root):
-                obstore.delete(self._store, self._prefix + path)
-        except Exception as error:
-            raise self._failed("delete", path, error) from error
+        with self._requests("delete", path), under_way(self._root):
+            obstore.delete(self._store, self._prefix + path)
 
     def delete_many(self, paths: Sequence[str]) -> None:
         """Delete objects, many in one request if the store allows it."""
         import obstore
 
         try:
-            with under_way(self._root):
+            with self._requests("delete", paths[0] if paths else ""), under_way(self._root):
                 obstore.delete(self._store, [self._prefix + path for path in paths])
         except FileNotFoundError:
             for path in paths:
                 with suppress(FileNotFoundError):
                     self.delete(path)
-        except Exception as error:
-            raise self._failed("delete", paths[0], error) from error
 
     def elsewhere(self, location: str) -> tuple[LogStore, str]:
         """Return the store and key of an absolute location."""
@@ -451,24 +440,38 @@ class ObjectLogStore:
         """Return the answer to a request that changes nothing."""
         return request() if self._creation is None else answered(self._root, request)
 
-    def _pages(self, listing: Iterable[_AnswerT]) -> Iterator[_AnswerT]:
-        """Yield the pages of a listing, a request each."""
-        pages = iter(listing)
-        while (page := self._asked(lambda: next(pages, None))) is not None:
-            yield page
+    @contextmanager
+    def _requests(self, action: Action, path: str) -> Iterator[None]:
+        """Raise what a request raises as a typed error; an object that does not exist stays a `FileNotFoundError`."""
+        try:
+            yield
+        except (ExplorerError, FileExistsError):
+            raise
+        except FileNotFoundError as error:
+            if names_no_bucket(str(error)):
+                raise self._failed(action, path, error) from error
+            raise
+        except Exception as error:
+            raise self._failed(action, path, error) from error
 
-    def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
+    def _failed(self, action: Action, path: str, error: Exception, *, unwritten: bool = False) -> ExplorerError:
+        failure = None if self._provider is None else self._provider.failure
+        if isinstance(failure, ExplorerError):
+            return failure.with_facts(table=failure.table or self._root)
         message = str(error)
         if (harmless := concealed(message, self.secrets)) != message:
             # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
             error.args = (harmless,)
-        reason = harmless.split("\n", 1)[0]
-        if gave_up(reason):
-            reason = f"the store did not answer within {GIVEN_UP} seconds ({reason.rpartition(': ')[2]})"
+        refusal = refusal_of(harmless, given_up=GIVEN_UP)
+        if refusal.kind.name == "other-region" and refusal.region is None:
+            bucket = self._root.partition("://")[2].partition("/")[0]
+            refusal = replace(refusal, region=bucket_region(harmless, bucket))
         return StorageError(
-            f"Cannot {action} {self._root}/{path}: {reason}. Check the address, the network and the credentials.",
+            f"Cannot {action} {self._root}/{path}: {refusal.sentences(action, type(self._opened).__name__)}",
             path=path,
             unwritten=unwritten or None,
+            reason=refusal.kind.name,
+            code=refusal.code,
         )
 
 

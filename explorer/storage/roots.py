@@ -12,6 +12,7 @@ from explorer.core.errors import MalformedAction, NotAllowed, RequestError
 from explorer.core.protocol.file_paths import decode_path, encode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.credentials import HIDDEN, holds_credentials, safe_address
+from explorer.storage.other_schemes import check_address
 
 Roots = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 """Places that a person gives, or one alone."""
@@ -110,10 +111,11 @@ def places_of(roots: Roots) -> list[str]:
 
 
 def check_plain(location: str) -> None:
-    """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
+    """Refuse an address with credentials, so that no name, page, report or file of this program holds them, and one of
+    a storage that it does not open.
 
     Raises:
-        RequestError: It has user info, a query or a fragment.
+        RequestError: It has user info, a query or a fragment; or it is of another storage.
     """
     local = not is_url(location)
     if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
@@ -121,6 +123,7 @@ def check_plain(location: str) -> None:
     elif "://" not in location and _MISTYPED.match(location):
         safe = f"{location.partition(':')[0]}:{HIDDEN}@{location.rpartition('@')[2]}"
     else:
+        check_address(location)
         return
     raise RequestError(
         f"The address {safe!r} holds user info, a query or a fragment, where credentials "

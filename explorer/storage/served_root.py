@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+from explorer.storage.credential_provider import sendable_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,10 @@ def given_roots(roots: GivenRoots, storage_options: Mapping[str, Any] | None = N
         storage_options: Of those that are given as a place alone.
     """
     given = [roots] if isinstance(roots, str | os.PathLike | ServedRoot) else roots
-    options = storage_options or {}
+    options = sendable_options(storage_options)
     return [
-        root if isinstance(root, ServedRoot) else ServedRoot(os.fspath(root), storage_options=options) for root in given
+        replace(root, storage_options=sendable_options(root.storage_options))
+        if isinstance(root, ServedRoot)
+        else ServedRoot(os.fspath(root), storage_options=options)
+        for root in given
     ]

@@ -6,7 +6,6 @@ gives up a request by itself after `GIVEN_UP`, so no thread waits forever.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +17,6 @@ SILENT: Final = 5.0
 """Seconds without an answer from which on people are told."""
 GIVEN_UP: Final = 60
 """Seconds after which a store that does not answer is given up."""
-# What object_store writes of a request that it tried until the time was over: "in 60.1s, after 1 retries".
-_SPENT: Final = re.compile(r" in (\d+(?:\.\d+)?)s, after \d+ retries, ")
-_RETRIED: Final = 0.9 * GIVEN_UP
 _AnswerT = TypeVar("_AnswerT")
 # The requests under way: root of the store, and when each began.
 _UNDER_WAY: Final[dict[object, tuple[str, float]]] = {}
@@ -51,12 +47,6 @@ def apart(request: Callable[[], _AnswerT]) -> _AnswerT:
     # Not one of a pool: Python waits for those before it ends.
     threading.Thread(target=send, name="explorer-request", daemon=True).start()
     return answer.result()
-
-
-def gave_up(reason: str) -> bool:
-    """Return whether a store was given up because it did not answer, by the first line of its error."""
-    spent = _SPENT.search(reason)
-    return spent is not None and float(spent[1]) >= _RETRIED
 
 
 def silent_for(location: str | None = None) -> tuple[str, float] | None:

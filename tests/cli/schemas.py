@@ -15,6 +15,7 @@ from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.compatibility import CompatibilityLine
+from explorer.cli.commands.config import ConfigDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
@@ -89,6 +90,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
     "cache": (Printed("cache", CacheLine, lines=True),),
+    "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),
     "demo": (Printed("demo", ServedDemo, "once it is ready"),),
     "passwd": (Printed("passwd", UserSaved),),

@@ -22,7 +22,7 @@ READING = {
     *("msgspec", "numpy", "pyarrow", "typer"),
     *("cli", "cli.commands", "core", "core.log", "core.protocol", "core.protocol.arrow"),
     *("core.protocol.table_properties", "storage"),
-    *("core.errors", "credentials", "debug", "formatting", "variables", "version"),
+    *("configuration", "core.errors", "credentials", "debug", "formatting", "variables", "version"),
 }
 VERSIONS = {
     *("core.log.checkpoint", "core.protocol.schema", "core.protocol.sql", "core.protocol.statistics"),

@@ -45,7 +45,7 @@ def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
 
 def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     """In a process that has nothing else of it."""
-    from explorer.spark.map_tables import package
+    from explorer.spark.engine.shipped import package
 
     root = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", pa.table({"id": [1, 2]}))])
     asked = f"""

@@ -22,6 +22,7 @@ from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
 from explorer.storage.served_root import ServedRoot
 from explorer.storage.served_roots import ServedRoots
 from tests.architecture.sources import modules, within
+from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, write
 
 
@@ -94,6 +95,52 @@ def test_a_location_that_names_no_place_is_a_bad_request_that_says_what_one_look
     with pytest.raises(RequestError, match=f"^{re.escape(repr(location))} {re.escape(said)}") as caught:
         open_store(location)
     assert caught.value.location == location
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("dbfs:/mnt/orders", "Databricks workspace"),
+        ("dbfs:///mnt/orders", "Databricks workspace"),
+        ("DBFS:/mnt/orders", "Databricks workspace"),
+        ("dbfs:", "Databricks workspace"),
+        ("hdfs://name:8020/orders", "file system of Hadoop"),
+        ("hdfs:/orders", "file system of Hadoop"),
+        ("viewfs:///orders", "file system of Hadoop"),
+        ("wasb://c@a.blob.core.windows.net/t", "Write abfs://c@a.dfs.core.windows.net/t."),
+        ("wasbs://c@a.blob.core.windows.net/t", "Write abfss://c@a.dfs.core.windows.net/t."),
+        ("s3n://bucket/t", "Write s3://bucket/t."),
+        ("gcs://bucket/t", "Write gs://bucket/t."),
+        ("azure://container/t", "Write az://container/t."),
+        ("abfss:/c@a.dfs.core.windows.net/t", "Write abfss://c@a.dfs.core.windows.net/t."),
+        ("s3:/bucket/t", "Write s3://bucket/t. A folder of that name is given as ./s3:"),
+        ("s3:bucket/t", "Write s3://bucket/t."),
+        ("minio://bucket/t", "aws_endpoint"),
+        ("https://bucket.s3.eu-west-1.amazonaws.com/a/t", "Write s3://bucket/a/t."),
+        ("https://s3.eu-west-1.amazonaws.com/bucket/a/t", "Write s3://bucket/a/t."),
+        ("https://a.blob.core.windows.net/c/t", "Write abfss://c@a.dfs.core.windows.net/t."),
+        ("https://storage.googleapis.com/bucket/t", "Write gs://bucket/t."),
+        ("http://example.org/t", "the address of the store itself"),
+        ("glue://sales.orders", "StorageDescriptor.Location"),
+        ("nothing:/mnt/orders", "An address has two slashes"),
+    ],
+)
+def test_another_storage_is_refused_by_name_with_what_to_do_and_is_never_a_folder(
+    location: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls = [lambda: open_store(location), lambda: AllowedRoots([location]), lambda: ServedRoots([location])]
+    for call in at_least_one(calls):
+        with pytest.raises(RequestError, match=f"^{re.escape(repr(location))} is not a folder.*{re.escape(said)}"):
+            call()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_a_colon_in_its_name_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in at_least_one(["a:b/orders", "./dbfs:/orders", "12:30/orders", f"{tmp_path}/s3:/orders"]):
+        write(open_store(folder), {0: (PROTOCOL, METADATA, add("a"))})
+        assert paths(explorer.open_table(folder).snapshot()) == {("a", None)}
 
 
 @pytest.mark.parametrize("root", ["file:", "file://host/orders", "file:///%ff"])

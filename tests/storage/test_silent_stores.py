@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.core.errors import StorageError
 from explorer.storage import object_stores
-from explorer.storage.silence import gave_up, silent_for, under_way, waiting_line
+from explorer.storage.silence import silent_for, under_way, waiting_line
 from tests.support.shared_tables import REPOSITORY
 
 _KEYS = {
@@ -92,13 +92,6 @@ def test_a_silent_store_is_given_up(server: SilentServer, monkeypatch: pytest.Mo
     with pytest.raises(StorageError, match="s3://bucket/orders"):
         explorer.open_table("s3://bucket/orders", storage_options=options).snapshot()
     assert silent_for() is None, "nothing waits any more"
-
-
-def test_the_error_says_after_which_time_a_store_was_given_up() -> None:
-    retried = "Error performing GET http://x in {}s, after 1 retries, max_retries: 10, retry_timeout: 60s  - HTTP error"
-    assert gave_up(retried.format("60.12"))
-    assert not gave_up(retried.format("3.1"))
-    assert not gave_up("404 Not Found")
 
 
 def test_a_request_is_silent_after_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,25 +15,36 @@ from explorer import formatting as fmt
 from explorer.auditing.document import audit_document
 from explorer.auditing.finding import Severity
 from explorer.auditing.options import AuditOptions
-from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, grouped, use_clients, use_spark
+from explorer.cli.arguments import (
+    ClientsOption,
+    JsonFlag,
+    SparkConfOption,
+    SparkOption,
+    grouped,
+    use_clients,
+    use_spark,
+)
 from explorer.cli.commands.reports import ReportOptions, is_severe, print_findings, report
 from explorer.cli.errors import exit_code, facts_of
+from explorer.cli.in_force import roots_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.report_files import check_place
+from explorer.cli.tables import location_of, open_root
 from explorer.core.errors import RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
 from explorer.storage.schemes import spellings
-from explorer.table import open_table
+from explorer.storage.served_root import ServedRoot
 
 _FINDINGS: Final = 1
 _check_option = partial(typer.Option, rich_help_panel="Further checks")
 _many_option = partial(typer.Option, rich_help_panel="Many tables")
 
 Tables = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="TABLE|ROOT",
-        help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
+        metavar="[TABLE|ROOT]...",
+        help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs "
+        "(default: the roots of the configuration).",
         show_default=False,
     ),
 ]
@@ -102,11 +114,12 @@ class ManyTables:
 
 @grouped
 def audit(
-    tables: Tables,
+    tables: Tables = None,
     *,
     checks: Checks,
     many: ManyTables,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
     fail_on: FailOn = None,
     clients: ClientsOption = None,
@@ -128,7 +141,8 @@ def audit(
     if many.resume is not None:
         check_place(many.resume)
     use_clients(clients)
-    use_spark(spark)
+    use_spark(spark, spark_conf)
+    roots = roots_of(list(map(location_of, tables or ())), "TABLE")
     options = checks.options()
     if wanted.any:
         if many.any:
@@ -136,17 +150,17 @@ def audit(
                 "Reports read tables one at a time. Remove --resume and --processes, or remove the report options.",
                 field="--html",
             )
-        return report(tables, options, wanted, as_json=json, fail_on=fail_on)
+        return report(roots, options, wanted, as_json=json, fail_on=fail_on)
     if options.of_one_table and many.any:
         raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
     with counting("Auditing") as counts:
         if options.of_one_table:
-            audited = iter([_one(tables, options)])
+            audited = iter([_one(roots, options)])
         else:
             audited = audits(
-                tables, options=options, processes=many.processes, spark=spark is not None, resume=many.resume,
+                roots, options=options, processes=many.processes, spark=spark is not None, resume=many.resume,
                 searched=counts.searched,
             )  # fmt: skip
         for each in audited:
@@ -165,12 +179,12 @@ def audit(
     return broken or (_FINDINGS if severe else 0)
 
 
-def _one(tables: list[str], options: AuditOptions) -> TableAudit:
+def _one(roots: Sequence[ServedRoot], options: AuditOptions) -> TableAudit:
     """Return the audit of the one table that is named, with what is asked of one table alone."""
-    if len(tables) != 1:
+    if len(roots) != 1:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
-    table = open_table(tables[0])
-    return TableAudit(tables[0], audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
+    table = open_root(roots[0])
+    return TableAudit(roots[0].place, audit_document(table.audit(**msgspec.structs.asdict(options)), table.location))
 
 
 def _print(rows: list[dict[str, Any]], done: list[TableAudit]) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, patience
+from explorer.cli.tables import open_named
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import day_or_moment
@@ -91,7 +91,7 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     earliest = None if since is None else day_or_moment(since)
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         entries = opened.settings_history() if name is None and (every or wanted) else opened.blame(name)
     rows = records(matching_entries(entries, wanted, SETTING_TEXTS))
     if json:

@@ -15,6 +15,7 @@ from explorer.cli.arguments import (
     JsonFlag,
     LimitOption,
     OutputOption,
+    SparkConfOption,
     SparkOption,
     TableArgument,
     use_spark,
@@ -29,6 +30,7 @@ from explorer.cli.row_output import (
     waiting,
     write_stream,
 )
+from explorer.cli.tables import open_named
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.change_feed.feed import FeedGap
 
@@ -64,6 +66,7 @@ def changes(
     output: OutputOption = None,
     exact_csv: ExactCsvFlag = False,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     inferred: Annotated[
         bool,
         typer.Option("--inferred", help="Infer the changes of versions without a recorded feed from their files."),
@@ -97,10 +100,10 @@ def changes(
     JSON lines hold values as those of `rows` do. Stderr names the versions that were inferred or skipped.
     """
     check_output_options(output, exact_csv=exact_csv)
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     keys = key or []
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         # An error then names a version after the newest, and not a range that was never given.
         last = max(opened.latest_version(), from_version) if to_version is None else to_version
     with patience("Looking for the changes"):

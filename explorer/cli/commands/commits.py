@@ -14,6 +14,7 @@ import typer
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import console, emit, facts, listing, note, patience
+from explorer.cli.tables import open_named
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.times import day_or_moment
@@ -148,7 +149,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         commits = opened.provenance() if no_totals else opened.history()
         commits = (matching_entries(commits, wanted, _TEXTS) if wanted else commits).slice(0, limit)
     names = [(name, _COLUMNS.get(name, name)) for name in HistoryLine.__struct_fields__]
@@ -181,7 +182,7 @@ def diff(
 ) -> None:
     """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         difference = opened.diff(from_version, to_version)
         document = _document(opened, difference)
     if json:

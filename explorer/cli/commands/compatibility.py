@@ -11,6 +11,7 @@ import explorer
 from explorer.cli.arguments import ClientsOption, JsonFlag, TableArgument, VersionOption, use_clients
 from explorer.cli.commands.plans import read_intent
 from explorer.cli.output import emit, listing, note, patience
+from explorer.cli.tables import open_named
 from explorer.core.compatibility.access import Access, AccessLoss, Requirements, losses
 from explorer.core.compatibility.access import compatibility as judge
 from explorer.core.compatibility.client_facts import client_facts
@@ -80,7 +81,7 @@ def compatibility(
         raise RequestError("A change is made to the newest version: give --after or --version, not both.")
     use_clients(clients)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         requirements, lost = _requirements(opened, version, after)
         mine, unknown = _mine(opened) if my_clients() else ((), "")
     rows = matrix(requirements, judge(requirements, client_facts()), client_facts(), mine)

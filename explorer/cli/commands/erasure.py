@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import PASSPHRASE, check_signed_place, read_whole, save_signed, signing_key
 from explorer.cli.row_output import waiting
+from explorer.cli.tables import open_named
 from explorer.core.errors import RequestError
 from explorer.core.versions.commit_times import moment
 
@@ -83,6 +83,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     request: RequestOption = None,
     user: UserOption = None,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Find every stored copy of the rows that match, through Spark, and every trace of them in the log.
@@ -97,7 +98,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
     --since, the statement lists what became of the files of an earlier search, and the commits since then that removed
     rows or files.
     """
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     stated = [path for path in (html, statement) if path is not None]
     if stated and len(where) > 1:
         raise RequestError("A statement is about one predicate: give --where once.", field="where")
@@ -107,7 +108,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
         check_signed_place(path, sign)
     key, before = signing_key(sign), None if since is None else _earlier(since)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
     proofs: dict[str, Erasure] = waiting(opened.erasure_job({text: text for text in where}, beside=beside or ()))
     from explorer.auditing.erasure import erasure_document
     from explorer.report import erasure_statement, render

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note
 from explorer.cli.report_files import check_place, read_case_file, read_whole, save_whole, signature_of
+from explorer.cli.tables import open_named
 from explorer.core.errors import RequestError
 from explorer.core.transaction.commit_plan import PlanDocument
 
@@ -62,7 +62,7 @@ def pin(
     known = read_case_file(case) if case.exists() else CaseFile(title=title or case.stem, author=author or "")
     if case.suffix == ".toml":
         raise RequestError(f"{case} is TOML, which you write by hand. Add the pin to it, or name a .json file.")
-    opened = explorer.open_table(table)
+    opened = open_named(table)
     now = datetime.now(UTC).replace(microsecond=0)
     at = opened.latest_version() if version is None else version
     wanted: list[AnyPin | None] = [

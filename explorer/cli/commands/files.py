@@ -11,9 +11,18 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import SCREEN, JsonFlag, LogSparkOption, TableArgument, VersionOption, use_spark
+from explorer.cli.arguments import (
+    SCREEN,
+    JsonFlag,
+    LogSparkOption,
+    SparkConfOption,
+    TableArgument,
+    VersionOption,
+    use_log_spark,
+)
 from explorer.cli.output import check_agreed, emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
+from explorer.cli.tables import open_named
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord, JsonValue
@@ -156,6 +165,7 @@ def files(
     where: WhereOption = None,
     limit: FilesOption = None,
     spark: LogSparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """List the live files of a version, or those that a query with a condition would read.
@@ -163,9 +173,9 @@ def files(
     Stderr names the parts of a condition that statistics cannot decide. If the log contradicts itself, so that other
     clients read other rows, an error with both counts follows, and the exit code is 3.
     """
-    use_spark(spark)
+    use_log_spark(spark, spark_conf)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         snapshot = opened.snapshot(version)
     warn_without_schema(snapshot)
     if where is not None:
@@ -206,7 +216,7 @@ def files(
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
     """List the files with masked rows, and where their deletion vectors are."""
     with patience("Reading the log"):
-        snapshot = explorer.open_table(table).snapshot(version)
+        snapshot = open_named(table).snapshot(version)
         rows = snapshot.deletion_vectors()
     if json:
         for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
@@ -242,17 +252,18 @@ def statistics(
         bool, typer.Option("--summary", help="One line for each column, over all live files. Not with --limit.")
     ] = False,
     spark: LogSparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the minimum, maximum and null count of each column in each file, or over all files."""
-    use_spark(spark)
+    use_log_spark(spark, spark_conf)
     if summary:
         if spark is not None or limit is not None:
             raise RequestError("--summary reads all files without Spark; leave out --limit and --spark.")
         _print_summaries(table, column, version, as_json=json)
         return
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         snapshot = opened.snapshot(version)
         rows = _statistics(snapshot, column, limit)
         if spark is not None:
@@ -288,7 +299,7 @@ def statistics(
 def _print_summaries(table: str, names: list[str] | None, version: int | None, *, as_json: bool) -> None:
     """Print a line for each column."""
     with patience("Reading the log"):
-        snapshot = explorer.open_table(table).snapshot(version)
+        snapshot = open_named(table).snapshot(version)
         summaries = snapshot.column_summaries(names)
     if as_json:
         for each in summaries:

@@ -6,7 +6,9 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.in_force import options_of
 from explorer.cli.output import emit, listing, note, patience
+from explorer.cli.tables import location_of
 from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.storage import open_store
@@ -47,7 +49,8 @@ def verify(table: TableArgument, json: JsonFlag = False) -> int:
     need an unsupported feature can be verified too.
     """
     with patience("Reading the whole log"):
-        store = open_store(table)
+        location = location_of(table)
+        store = open_store(location, options_of(location))
         report = integrity.verify(store)
     if json:
         problems = tuple(ProblemLine.of(each) for each in report.problems)

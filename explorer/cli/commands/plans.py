@@ -12,10 +12,12 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.errors import exit_code
+from explorer.cli.in_force import options_of
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
+from explorer.cli.tables import open_named
 from explorer.core.errors import Cancelled, CommitError, RequestError
 from explorer.core.transaction.commit.conflicts import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
@@ -79,6 +81,8 @@ def plan(
     accept: AcceptOption = None,
     user: UserOption = None,
     check_rows: CheckRowsFlag = True,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> int:
     """Show what a commit would do: guards with evidence, the exact actions, the consequences. Changes nothing.
@@ -86,6 +90,7 @@ def plan(
     Exit code 0 if the plan can be committed, 5 if a guard fails, or is unknown and not accepted. The plan is shown
     either way.
     """
+    use_spark(spark, spark_conf)
     wanted = parse_intent(read_intent(intent))
     with patience("Making the plan"):
         planned = _target(table, wanted).plan(
@@ -108,6 +113,8 @@ def commit(
     accept: AcceptOption = None,
     user: UserOption = None,
     check_rows: CheckRowsFlag = True,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> int:
     """Make a plan, and commit it after you type the table's name.
@@ -117,6 +124,7 @@ def commit(
     """
     if not reason.strip():
         raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+    use_spark(spark, spark_conf)
     wanted, who = parse_intent(read_intent(intent)), _user(user)
     target = _target(table, wanted)
     with patience("Making the plan"):
@@ -141,10 +149,10 @@ def commit(
 def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
     """Return the table to change, or the place of one to make."""
     if not isinstance(intent, CreateTable):
-        return explorer.open_table(location)
+        return open_named(location)
     from explorer.new_table import new_table
 
-    return new_table(location)
+    return new_table(location, storage_options=options_of(location))
 
 
 def _user(given: str | None) -> str | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-import explorer
 from explorer import formatting as fmt
 from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import SEVERITIES, Severity
@@ -26,6 +25,7 @@ from explorer.cli.report_files import (
     save_signed,
     signing_key,
 )
+from explorer.cli.tables import open_root
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
 from explorer.storage.served_root import ServedRoot
@@ -80,7 +80,12 @@ class ReportOptions:
 
 
 def report(
-    tables: Sequence[str], checks: AuditOptions, options: ReportOptions, *, as_json: bool, fail_on: Severity | None
+    tables: Sequence[ServedRoot],
+    checks: AuditOptions,
+    options: ReportOptions,
+    *,
+    as_json: bool,
+    fail_on: Severity | None,
 ) -> int:
     """Make the report of tables: write it, sign it, and print what it says.
 
@@ -108,7 +113,7 @@ def report(
     for root in found:
         try:
             with patience(f"Reading {fmt.plain(root.place)}"):
-                table = explorer.open_table(root.place, storage_options=root.storage_options)
+                table = open_root(root)
                 table_report = table.report(
                     now,
                     check_files=checks.check_files,
@@ -140,7 +145,7 @@ def report(
             unread,
             now,
             key,
-            title=" and ".join(map(_full_path, tables)) if many else "",
+            title=" and ".join(_full_path(root.place) for root in tables) if many else "",
             user=options.user,
         )
     broken = next((exit_code(problem) for _, problem in unread), 0)

@@ -13,6 +13,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, facts, listing, note, patience
+from explorer.cli.tables import open_named
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import duration
@@ -126,7 +127,7 @@ def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag
         _what_if(table, duration(what_if), now, json=json)
         return
     with patience("Reading the log and looking for the files"):
-        rows = records(explorer.open_table(table).retention(now))
+        rows = records(open_named(table).retention(now))
     if json:
         for row in rows:
             emit(RetentionLine(**row))
@@ -136,7 +137,7 @@ def retention(table: TableArgument, what_if: WhatIfOption = None, json: JsonFlag
 
 def _what_if(table: str, period: int, now: datetime, *, json: bool) -> None:
     with patience("Reading the log and listing the folder"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         horizon = opened.horizon(now, folder=True)
     what_if = horizon.what_if(period)
     if json:

@@ -15,6 +15,7 @@ from explorer.cli.arguments import (
     JsonFlag,
     LimitOption,
     OutputOption,
+    SparkConfOption,
     SparkOption,
     TableArgument,
     TimestampOption,
@@ -31,6 +32,7 @@ from explorer.cli.row_output import (
     waiting,
     write_stream,
 )
+from explorer.cli.tables import open_named
 
 if TYPE_CHECKING:
     from explorer.first_rows.row_page import RowPage
@@ -54,6 +56,7 @@ def rows(
     output: OutputOption = None,
     exact_csv: ExactCsvFlag = False,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Read the rows of a version; masked rows are left out.
@@ -69,9 +72,9 @@ def rows(
     error with both counts follows the rows, and the exit code is 3.
     """
     check_output_options(output, exact_csv=exact_csv)
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         snapshot = opened.snapshot(version, timestamp)
     most = SCREEN if limit is None and output is None and not json else limit
     page = None if spark is not None else _first_rows(opened, snapshot, most, where)
@@ -100,7 +103,7 @@ def head(
     Rows, columns and JSON lines are those of `rows`. Where only Spark can read them, the error says why.
     """
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         snapshot = opened.snapshot(version, timestamp)
     from explorer.first_rows.first_rows import head as first
 

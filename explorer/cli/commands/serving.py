@@ -6,28 +6,47 @@ import importlib.util
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
 import typer
 
-from explorer.cli.arguments import ClientsOption, JsonFlag, SparkOption, use_clients, use_spark
+from explorer.cli.arguments import (
+    ClientsOption,
+    JsonFlag,
+    SparkConfOption,
+    SparkOption,
+    grouped,
+    use_clients,
+    use_spark,
+)
+from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
+from explorer.cli.tables import location_of
+from explorer.configuration.records import Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
 from explorer.storage.schemes import spellings
+from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
-
-if TYPE_CHECKING:
-    from explorer.report.signature import SigningKey
 
 DEFAULT_PORT: Final = 5007
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
 
+RootsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ROOT]...",
+        help=f"Tables, or places that contain tables, at any depth: folders, {spellings(persistent=True)} URLs, or "
+        "names of tables in the catalog of Spark (default: the roots of the configuration).",
+        show_default=False,
+    ),
+]
 PortOption = Annotated[
     int | None,
     typer.Option(
@@ -38,48 +57,86 @@ PortOption = Annotated[
         help=f"TCP port (default: {DEFAULT_PORT}, or a free port if it is in use).",
     ),
 ]
-
 AllowCommitsFlag = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--allow-commits",
+        "--allow-commits/--no-allow-commits",
         help="Allow commits from the web UI (default: read-only).",
-    ),
-]
-
-
-TrustedProxyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trusted-proxy",
-        metavar="ADDRESS",
-        help="Address or network of a proxy whose X-Forwarded headers are believed, for example 10.0.0.5 (default: "
-        "this machine, with --public-url). Repeatable.",
-    ),
-]
-SignOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--sign",
-        metavar="KEY",
-        help="Sign the reports and statements that are downloaded with this private Ed25519 key, OpenSSH or PEM. The "
-        f"passphrase is asked for, or that in {PASSPHRASE}.",
-    ),
-]
-MostTablesOption = Annotated[
-    int,
-    typer.Option(
-        "--most-tables",
-        metavar="N",
-        min=1,
-        help=f"Number of tables that are listed under a root (default: {MOST_TABLES:,}).",
         show_default=False,
     ),
 ]
 SparkStartFlag = Annotated[
-    bool,
-    typer.Option("--spark-start", help="Start Spark when the server starts (default: when a tab first needs it)."),
+    bool | None,
+    typer.Option(
+        "--spark-start/--no-spark-start",
+        help="Start Spark when the server starts (default: when a tab first needs it).",
+        show_default=False,
+    ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ServeFlags:
+    """The flags of ``serve`` that have a key of the same name in the configuration; None where one is not given."""
+
+    port: PortOption = None
+    address: Annotated[
+        str | None,
+        typer.Option("--address", metavar="HOST", help="Address to listen on (default: 127.0.0.1, only this machine)."),
+    ] = None
+    basic_auth: Annotated[
+        Path | None,
+        typer.Option(
+            "--basic-auth",
+            metavar="FILE",
+            help="Ask visitors to sign in with a name and a password of FILE, which `delta-explorer passwd` writes.",
+        ),
+    ] = None
+    public_url: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--public-url",
+            metavar="URL",
+            help="Address under which people reach the server through a proxy, for example https://example.org/lake/. "
+            "Repeatable.",
+        ),
+    ] = None
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-proxy",
+            metavar="ADDRESS",
+            help="Address or network of a proxy whose X-Forwarded headers are believed, for example 10.0.0.5 (default: "
+            "this machine, with --public-url). Repeatable.",
+        ),
+    ] = None
+    allow_commits: AllowCommitsFlag = None
+    spark_start: SparkStartFlag = None
+    most_tables: Annotated[
+        int | None,
+        typer.Option(
+            "--most-tables",
+            metavar="N",
+            min=1,
+            help=f"Number of tables that are listed under a root (default: {MOST_TABLES:,}).",
+        ),
+    ] = None
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign",
+            metavar="KEY",
+            help="Sign the reports and statements that are downloaded with this private Ed25519 key, OpenSSH or PEM. "
+            f"The passphrase is asked for, or that in {PASSPHRASE}.",
+        ),
+    ] = None
+
+    def over(self, values: Serve) -> Serve:
+        """Return the values of the configuration with the given flags in place of theirs."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return msgspec.structs.replace(
+            values, **{name: value for name, value in given.items() if value not in (None, [])}
+        )
 
 
 class ServerReady(JsonRecord, frozen=True, kw_only=True):
@@ -105,59 +162,28 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
     removed: bool
 
 
+@grouped
 def serve(
-    roots: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ROOT",
-            help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
-            show_default=False,
-        ),
-    ],
-    port: PortOption = None,
-    address: Annotated[
-        str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
-    ] = "127.0.0.1",
-    basic_auth: Annotated[
-        Path | None,
-        typer.Option(
-            "--basic-auth",
-            metavar="FILE",
-            help="Ask visitors to sign in with a name and a password of FILE, which `delta-explorer passwd` writes.",
-        ),
-    ] = None,
-    public_url: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--public-url",
-            metavar="URL",
-            help="Address under which people reach the server through a proxy, for example https://example.org/lake/. "
-            "Repeatable.",
-        ),
-    ] = None,
+    roots: RootsArgument = None,
     *,
-    trusted_proxy: TrustedProxyOption = None,
-    allow_commits: AllowCommitsFlag = False,
+    flags: ServeFlags,
     spark: SparkOption = None,
-    spark_start: SparkStartFlag = False,
-    most_tables: MostTablesOption = MOST_TABLES,
+    spark_conf: SparkConfOption = None,
     clients: ClientsOption = None,
-    sign: SignOption = None,
     json: JsonFlag = False,
-) -> None:
+) -> int:
     """Serve the tables under some folders, or under URLs of object stores, in the browser, until interrupted.
 
     With --allow-commits or --sign on an address that other machines reach, --basic-auth is required. On this machine
     alone, the URL then contains a token that opens the pages in one browser, once; the URL for another browser is
     printed after that.
     """
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     use_clients(clients)
-    _serve(
-        roots, port, address, basic_auth, lambda url: ServerReady(url=url, roots=tuple(roots)),
-        allow_commits=allow_commits, spark_start=spark_start, as_json=json, most_tables=most_tables,
-        key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
-    )  # fmt: skip
+    served = roots_of(None if roots is None else list(map(location_of, roots)), "ROOT")
+    places = tuple(roots or (root.place for root in served))
+    _serve(served, flags.over(in_force().values.serve), lambda url: ServerReady(url=url, roots=places), as_json=json)
+    return 0
 
 
 def demo(
@@ -172,12 +198,15 @@ def demo(
         ),
     ] = None,
     *,
-    allow_commits: AllowCommitsFlag = False,
-    spark_start: SparkStartFlag = False,
+    allow_commits: AllowCommitsFlag = None,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
+    spark_start: SparkStartFlag = None,
     json: JsonFlag = False,
 ) -> None:
     """Build the demo tables if they do not exist, and serve them."""
     _require_web()
+    use_spark(spark, spark_conf)
     from explorer.demo import default_folder, ensure_warehouse
     from explorer.web.serving.listener import check_port
 
@@ -188,9 +217,9 @@ def demo(
         built = ensure_warehouse(place)
     if not json:
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
+    settings = Serve(port=port, allow_commits=bool(allow_commits), spark_start=bool(spark_start))
     _serve(
-        [str(place)], port, "127.0.0.1", None, lambda url: ServedDemo(url=url, folder=str(place), built=built),
-        allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+        [str(place)], settings, lambda url: ServedDemo(url=url, folder=str(place), built=built), as_json=json
     )  # fmt: skip
 
 
@@ -231,21 +260,7 @@ def _asked_password() -> str:
     return password
 
 
-def _serve(
-    roots: list[str],
-    port: int | None,
-    address: str,
-    basic_auth: Path | None,
-    document: Callable[[str], msgspec.Struct],
-    *,
-    allow_commits: bool,
-    spark_start: bool,
-    as_json: bool,
-    most_tables: int = MOST_TABLES,
-    key: SigningKey | None = None,
-    public_urls: tuple[str, ...] = (),
-    trusted_proxies: tuple[str, ...] = (),
-) -> None:
+def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec.Struct], *, as_json: bool) -> None:
     _require_web()
     quiet_handlers()
     from explorer.web import serve as serve_pages
@@ -261,21 +276,21 @@ def _serve(
     served = partial(
         serve_pages,
         roots=roots,
-        address=address,
-        basic_auth=basic_auth,
-        public_urls=public_urls,
-        trusted_proxies=trusted_proxies,
-        allow_commits=allow_commits,
-        spark_start=spark_start,
-        most_tables=most_tables,
-        key=key,
+        address=settings.address,
+        basic_auth=settings.basic_auth,
+        public_urls=settings.public_url,
+        trusted_proxies=settings.trusted_proxy,
+        allow_commits=settings.allow_commits,
+        spark_start=settings.spark_start,
+        most_tables=settings.most_tables or MOST_TABLES,
+        key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),
     )
     try:
-        served(port=port if port is not None else _usual_port(address))
+        served(port=settings.port or _usual_port(settings.address))
     except RequestError as error:
-        if port is not None or error.field != "port":
+        if settings.port is not None or error.field != "port":
             raise
         # Another program took the usual port in the meantime.
         served(port=0)

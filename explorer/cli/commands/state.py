@@ -11,12 +11,14 @@ from explorer import formatting as fmt
 from explorer.cli.arguments import (
     JsonFlag,
     LogSparkOption,
+    SparkConfOption,
     TableArgument,
     TimestampOption,
     VersionOption,
-    use_spark,
+    use_log_spark,
 )
 from explorer.cli.output import check_agreed, emit, facts, listing, patience, warn_without_schema
+from explorer.cli.tables import open_named
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.protocol.schema.data_types import UnreadColumn, format_column, parse_column, type_name
 from explorer.core.versions.column_lineage import ColumnLine, ColumnSpan, Lineage, NameHazard
@@ -94,7 +96,9 @@ def snapshot(
     table: TableArgument,
     version: VersionOption = None,
     timestamp: TimestampOption = None,
+    *,
     spark: LogSparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the table at a version: protocol, metadata, totals.
@@ -102,9 +106,9 @@ def snapshot(
     If the log contradicts itself, so that other clients read other rows, an error with both counts follows, and the
     exit code is 3.
     """
-    use_spark(spark)
+    use_log_spark(spark, spark_conf)
     with patience("Reading the log"):
-        opened = explorer.open_table(table)
+        opened = open_named(table)
         opened_snapshot = opened.snapshot(version, timestamp)
     totals = opened_snapshot if spark is None else _counted(opened, opened_snapshot)
     with patience("Reading the log"):
@@ -121,7 +125,7 @@ def snapshot(
 def columns(table: TableArgument, json: JsonFlag = False) -> None:
     """Show the names and types of every column over the versions, and reused and swapped names."""
     with patience("Reading the log"):
-        lineage = explorer.open_table(table).column_lineage()
+        lineage = open_named(table).column_lineage()
     if json:
         for line in lineage.columns:
             emit(_lineage_line(line, lineage))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,8 +17,10 @@ from explorer.auditing.words import time_text
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
+from explorer.cli.in_force import roots_of
 from explorer.cli.output import Counts, complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import check_place, read_whole, save_whole
+from explorer.cli.tables import location_of, open_root
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.table_properties.values import interval
@@ -26,7 +28,7 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.storage.served_root import ServedRoot
-from explorer.table import Table, open_table
+from explorer.table import Table
 
 _FIRED: Final = 1
 
@@ -75,7 +77,7 @@ class TrialLine(JsonRecord, frozen=True, kw_only=True):
 
 
 def tripwires(
-    tables: Tables,
+    tables: Tables = None,
     *,
     rules: Rules,
     try_: Try = None,
@@ -97,7 +99,7 @@ def tripwires(
     broken, fired = 0, False
     now = datetime.now(UTC)
     since = None if try_ is None else now - _interval(try_)
-    for place in _places(tables):
+    for place in _places(roots_of(list(map(location_of, tables or ())), "TABLE")):
         try:
             table = _opened(place)
             if try_ is not None:
@@ -117,14 +119,14 @@ def tripwires(
     return broken or (_FIRED if fired else 0)
 
 
-def _places(tables: list[str]) -> Iterator[ServedRoot | TableAudit]:
+def _places(roots: Sequence[ServedRoot]) -> Iterator[ServedRoot | TableAudit]:
     """Yield the tables; the search for the next one is shown if it takes long."""
     shown = dict[str, Counts]()
 
     def searched(folders: int) -> None:
         shown["now"].searched(folders)
 
-    found = places(tables, searched=searched)
+    found = places(roots, searched=searched)
     while True:
         with counting("Searching for tables") as shown["now"]:
             place = next(found, None)
@@ -135,7 +137,7 @@ def _places(tables: list[str]) -> Iterator[ServedRoot | TableAudit]:
 
 def _opened(place: ServedRoot | TableAudit) -> Table:
     if isinstance(place, ServedRoot):
-        return open_table(place.place, storage_options=place.storage_options)
+        return open_root(place)
     assert place.error is not None
     raise place.error
 

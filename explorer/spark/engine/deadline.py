@@ -24,14 +24,11 @@ from explorer.core.protocol.sql.vetting import quoted_text
 from explorer.spark.engine import gateway
 from explorer.spark.engine.session import engine, is_connect
 from explorer.spark.engine.watch import watch
+from explorer.variables import ANALYSIS_VARIABLE, WORK_VARIABLE
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"
-"""Seconds that Spark may take to analyse expressions; else a minute."""
-WORK_VARIABLE: Final = "DELTA_EXPLORER_EXPRESSION_SECONDS"
-"""Seconds that work which evaluates expressions may take; else an hour."""
 _ANALYSIS_SECONDS: Final = 60.0
 _WORK_SECONDS: Final = 3600.0
 _GRACE_SECONDS: Final = 10.0

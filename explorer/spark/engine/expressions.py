@@ -33,17 +33,27 @@ from explorer.spark.engine.session import is_connect
 T = TypeVar("T")
 
 _SUBSTITUTION: Final = "spark.sql.variable.substitute"
-# Settings that give a text another meaning, and what of a text they change: the kind of a token, and a mark in it.
+# Settings that give a text another meaning, and what of a text they change: the kind of a token, its beginning, and a
+# mark in it.
 _MEANINGS: Final = (
-    ("spark.sql.ansi.doubleQuotedIdentifiers", '"', None, "strings in double quotes", "Use single quotes"),
-    ("spark.sql.parser.escapedStringLiterals", "", "\\", "strings with a backslash", "Write r'...' or no backslash"),
+    ("spark.sql.ansi.doubleQuotedIdentifiers", "string", '"', None, "strings in double quotes", "Use single quotes"),
+    (
+        "spark.sql.parser.escapedStringLiterals",
+        "string",
+        "",
+        "\\",
+        "strings with a backslash",
+        "Write r'...' or no backslash",
+    ),
     (
         "spark.sql.legacy.consecutiveStringLiterals.enabled",
+        "string",
         "",
         "quote",
         "strings with a doubled quote",
         "Write concat('it', r\"'\", 's')",
     ),
+    ("spark.sql.parser.quotedRegexColumnNames", "name", "`", None, "names in backticks", "Use names without backticks"),
 )
 _COLLATION: Final = re.compile(r"\w+", re.ASCII)
 _CALLED: Final = re.compile(r"\b(\w+)\(")
@@ -155,8 +165,8 @@ def has_collation(session: SparkSession, name: str) -> bool:
 def _check_settings(session: SparkSession, one: NormalizedExpression) -> None:
     """Refuse what the session would read in another way, and switch variables off in it."""
     _switch_variables_off(session, one.original)
-    for setting, quote, mark, what, advice in _MEANINGS:
-        if any(_is_touched(token.text, quote, mark) for token in one.tokens if token.kind == "string") and (
+    for setting, kind, quote, mark, what, advice in _MEANINGS:
+        if any(_is_touched(token.text, quote, mark) for token in one.tokens if token.kind == kind) and (
             str(session.conf.get(setting, "false")).lower() == "true"
         ):
             raise ExpressionRefused(
@@ -198,7 +208,7 @@ def _check_own_functions(session: SparkSession, remade: Sequence[NormalizedExpre
     called = [(one, called_functions(one.original, one.tokens)) for one in remade]
     if not any(functions for _, functions in called):
         return
-    names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW USER FUNCTIONS").collect()}
+    names = {str(row[0]).lower().rsplit(".", 1)[-1] for row in session.sql("SHOW `USER` FUNCTIONS").collect()}
     for one, functions in called:
         for name, token in functions.items():
             if name in names:

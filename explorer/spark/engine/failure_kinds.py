@@ -65,6 +65,15 @@ def _not_allowed(match: re.Match[str]) -> ExplorerError:
     return NotAllowed(match[1])
 
 
+def _catalog(match: re.Match[str]) -> ExplorerError:
+    name = next(part for part in match.groups() if part is not None)
+    return EngineUnavailable(
+        f"The settings of Spark name the catalog {name}, which it cannot load. Correct spark.sql.defaultCatalog or "
+        f"spark.sql.catalog.{name}, and give Spark the package of the catalog.",
+        engine="spark",
+    )
+
+
 def _scheme(match: re.Match[str]) -> ExplorerError:
     scheme = next(part for part in match.groups() if part is not None)
     return UnsupportedFeature(
@@ -101,6 +110,14 @@ _KINDS: Final = tuple(
                 f"needs: {_INSTALL}.",
                 _INSTALL,
             ),
+        ),
+        (
+            r"\[CATALOG_NOT_FOUND\] The catalog `?([\w.-]{1,200})|[Cc]atalog plugin class for catalog '([\w.-]{1,200})'",
+            _catalog,
+        ),
+        (
+            r"\[INVALID_CONF_VALUE[\w.]*\] The value '[^']{0,500}' in the config \"([\w.-]{1,200})\" is invalid",
+            _engine(r"The Spark setting \1 has a value that Spark cannot use. Correct it, then run this again."),
         ),
         (
             r"PYTHON_VERSION_MISMATCH",

@@ -193,8 +193,8 @@ def _task_failure(what: str, path: str, detail: str, at: str, version: int | Non
         return too_many_decoded("The rows of a data file that are read at once", path, version, decoded, allowed)
     if what == "cannot be fetched":
         return StorageError(
-            f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Check the address, the "
-            "network, and the credentials, which Spark's workers must have too where they are not in storage_options.",
+            f"The data file {path}{at} cannot be fetched from its store: {detail.rstrip('.')}. Spark's workers must "
+            "reach the store too, and have the credentials where they are not in storage_options.",
             path=path,
             version=version,
         )

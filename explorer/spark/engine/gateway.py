@@ -13,7 +13,6 @@ import atexit
 import contextlib
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +30,8 @@ from pyspark.sql import SparkSession
 from explorer.core.errors import EngineUnavailable
 from explorer.spark.engine.java import find_java
 from explorer.spark.engine.session import is_connect
-from explorer.spark.engine.workers import check_workers
+from explorer.spark.engine.user_settings import FIXED, SUBSTITUTION, spark_defaults
+from explorer.spark.engine.workers import prepare_workers
 
 _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
@@ -55,8 +55,6 @@ _CONF: Final = {
 # A session on this machine is reached from this machine alone. The workers of a cluster call back to this process:
 # Spark, or the user, says where they reach it.
 _OF_THIS_MACHINE: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-# Otherwise Spark replaces ${env:HOME} in any SQL text, after it was checked.
-_NO_SUBSTITUTION: Final = {"spark.sql.variable.substitute": "false"}
 _LEAST_HEAP, _MOST_HEAP = 1 << 10, 4 << 10
 # Where Linux states how many bytes a container may use: in control groups of version 2, and of version 1.
 _LIMITS_OF_CONTAINERS: Final = (
@@ -78,7 +76,7 @@ rootLogger.appenderRef.quiet.ref = quiet
 """
 
 
-def _existing_session() -> SparkSession | None:
+def existing_session() -> SparkSession | None:
     """Return the session that already runs in this process, or None."""
     if "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -107,7 +105,7 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
     """
     folder = Path(tempfile.mkdtemp(prefix="delta-table-explorer-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    users = {**_spark_defaults(), **conf}
+    users = {**spark_defaults(), **conf}
     spark_conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, users, folder).items()))
     if _gateway_died(SparkContext._gateway):
         _clear_globals()
@@ -148,7 +146,7 @@ def adopt(report: Callable[[str], None]) -> SparkSession | None:
     Raises:
         EngineUnavailable: The workers of its cluster lack what this program needs.
     """
-    session = _existing_session()
+    session = existing_session()
     if session is not None and not is_connect(session):
         _check_cluster(session, report)
     return session
@@ -156,8 +154,7 @@ def adopt(report: Callable[[str], None]) -> SparkSession | None:
 
 def _check_cluster(session: SparkSession, report: Callable[[str], None]) -> None:
     if not is_local(str(session.sparkContext.master)):
-        report("looking at the Python of the workers")
-        check_workers(session)
+        prepare_workers(session, report)
 
 
 def is_local(master: str) -> bool:
@@ -171,18 +168,6 @@ def _variables(master: str, users: Mapping[str, str]) -> dict[str, str]:
         return {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     given = users.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
     return {"PYSPARK_PYTHON": given or sys.executable}
-
-
-def _spark_defaults() -> dict[str, str]:
-    """Return the settings of the user's spark-defaults.conf, where the environment says where it is."""
-    home = os.environ.get("SPARK_HOME")
-    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
-    file = Path(folder, "spark-defaults.conf") if folder else None
-    if file is None or not file.is_file():
-        return {}
-    lines = (line.strip() for line in file.read_text("utf-8").splitlines())
-    pairs = (re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#!")
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].startswith("spark.")}
 
 
 def _keep_classes(jvm: Any) -> None:
@@ -209,7 +194,7 @@ def connect(url: str, conf: Mapping[str, str]) -> SparkSession:
     """
     try:
         builder = SparkSession.builder.remote(url)
-        for key, value in {"spark.sql.session.timeZone": "UTC", **conf, **_NO_SUBSTITUTION}.items():
+        for key, value in {"spark.sql.session.timeZone": "UTC", **conf, SUBSTITUTION: "false"}.items():
             builder = builder.config(key, value)
         session = builder.create()
         _silence_query_context()
@@ -322,9 +307,13 @@ def _settings(master: str, users: Mapping[str, str], folder: Path) -> dict[str, 
         "spark.driver.memory": f"{_heap_megabytes()}m",
         **users,
         "spark.master": master,
-        **_NO_SUBSTITUTION,
+        **FIXED,
     }
-    options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={folder}"
+    options = f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.stream.error.file={folder / 'derby.log'}"
+    if settings["spark.sql.catalogImplementation"] != "hive":
+        # The database of a user's metastore is where its address says, below the working folder.
+        options += f" -Dderby.system.home={folder}"
+    settings.pop("spark.remote", None)
     settings["spark.driver.extraJavaOptions"] = f"{options} {users.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
 

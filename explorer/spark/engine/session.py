@@ -7,9 +7,11 @@ noticed, reported, and started again at the next request; nothing goes to stdout
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -18,13 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from explorer.core.errors import EngineUnavailable
 from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
+from explorer.spark.engine.user_settings import check_settings, default_master
+from explorer.variables import MASTER_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EngineState = Literal["off", "starting", "ready", "failed"]
 
-MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"
 _INSTALL_SPARK: Final = 'pip install "delta-table-explorer[spark]"'
 _LOCAL: Final = "local[*]"
 _log = logging.getLogger(__name__)
@@ -35,7 +38,7 @@ class Engine:
 
     Args:
         master: A Spark master URL, ``sc://host:port`` for Spark Connect, or None for the user's own session if there
-            is one, then the variable ``DELTA_EXPLORER_SPARK``, then ``local[*]``.
+            is one, then the variable ``DELTA_EXPLORER_SPARK``, then that of spark-defaults.conf, then ``local[*]``.
         conf: Spark settings on top of ours; used only for a session that we start.
         times: The measured times of starts; those in the user's cache folder by default.
     """
@@ -76,7 +79,9 @@ class Engine:
     def expected(self) -> float | None:
         """Seconds that a start took here last time; None where none was measured, or where no start is needed."""
         with self._changed:
-            return None if self._state == "ready" else self._times.last(self._where())
+            with contextlib.suppress(EngineUnavailable):
+                return None if self._state == "ready" else self._times.last(self._where())
+            return None
 
     @property
     def connected_remotely(self) -> bool:
@@ -84,11 +89,18 @@ class Engine:
         session = self._session
         return session is not None and is_connect(session)
 
-    def runs_on(self, master: str) -> bool:
-        """Return whether the session that runs was started on a master, with no settings of its own."""
+    @property
+    def is_chosen(self) -> bool:
+        """True if the user chose where Spark runs or how, or if a session of the user or of ours runs already."""
+        given = self._master or self._conf or os.environ.get(MASTER_VARIABLE) or default_master()
+        return bool(given) or self.state == "ready" or _user_runs_spark()
+
+    def runs_on(self, master: str | None, conf: Mapping[str, str]) -> bool:
+        """Return whether the session that runs was started on a master, or where None leads, with these settings."""
         with self._changed:
             self._notice_death()
-            return self._state == "ready" and self._owned and self._where() == master and not self._conf
+            is_there = master is None or self._where() == master
+            return self._state == "ready" and self._owned and is_there and self._conf == dict(conf)
 
     def start(self, *, warm: bool = False) -> None:
         """Begin to start the session if there is none; returns at once.
@@ -167,7 +179,7 @@ class Engine:
             self._changed.notify_all()
 
     def _where(self) -> str:
-        return self._master or os.environ.get(MASTER_VARIABLE) or _LOCAL
+        return self._master or os.environ.get(MASTER_VARIABLE) or default_master() or _LOCAL
 
     def _start(self, warm: bool) -> None:
         try:
@@ -196,6 +208,12 @@ class Engine:
             self._report("connecting to the Spark Connect server")
             return gateway.connect(master, self._conf), True
         users = gateway.adopt(self._report)
+        if users is not None and self._conf:
+            raise EngineUnavailable(
+                f"A Spark session runs in this process already, so {', '.join(self._conf)} cannot be set. Set it where "
+                "you create that session, or stop the session first.",
+                engine="spark",
+            )
         if users is not None:
             return users, False
         return gateway.launch(master, self._conf, self._report), True
@@ -233,6 +251,15 @@ class Engine:
         self._changed.notify_all()
 
 
+def _user_runs_spark() -> bool:
+    """Return whether a session runs in this process, without loading PySpark to find out."""
+    if "pyspark" not in sys.modules:
+        return False
+    from explorer.spark.engine import gateway
+
+    return gateway.existing_session() is not None
+
+
 def is_connect(thing: object) -> bool:
     """Return whether a session or a DataFrame is one of Spark Connect."""
     return type(thing).__module__.startswith("pyspark.sql.connect")
@@ -267,11 +294,15 @@ def configure(master: str | None = None, conf: Mapping[str, str] | None = None) 
 
     Args:
         master: A Spark master URL or ``sc://host:port``; None for the defaults of `Engine`.
-        conf: Spark settings on top of ours.
+        conf: Spark settings on top of ours, and of those in spark-defaults.conf.
+
+    Raises:
+        RequestError: A setting is refused; see `explorer.spark.engine.user_settings`.
     """
+    check_settings(conf or {})
     global _engine  # noqa: PLW0603 - one engine for each process is the point
     with _engine_lock:
-        if master is not None and not conf and _engine.runs_on(master):
+        if (master is not None or conf) and _engine.runs_on(master, conf or {}):
             return _engine
         _engine.stop()
         _engine = Engine(master, conf)

@@ -23,8 +23,8 @@ from explorer.data_files.object_rows import ObjectRows
 from explorer.spark.engine.failures import failure_of, messages_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import engine
+from explorer.spark.engine.shipped import equip
 from explorer.spark.log.tasks import UNITS, Make, Replay, packed
-from explorer.spark.map_tables import equip
 from explorer.spark.scan.object_files import room, secrets_in, sent_files
 from explorer.spark.scan.plan import addresses_of
 

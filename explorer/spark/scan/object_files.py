@@ -35,7 +35,7 @@ from explorer.data_files.measured_batches import Room
 from explorer.data_files.object_rows import ObjectRows
 from explorer.spark.engine.file_addresses import FileAddress, RemoteFile
 from explorer.spark.engine.session import is_connect
-from explorer.storage import ranged_file
+from explorer.storage import ranged_file, refusals
 from explorer.storage.atomic_write import atomic_write
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.schemes import SCHEMES, Scheme
@@ -51,6 +51,7 @@ _SENT: Final = (
     arrow_columns,
     measured_batches,
     ranged_file,
+    refusals,
     chunk_sizes,
     footer_sizes,
     page_headers,

@@ -17,7 +17,7 @@ from tornado.web import Application, OutputTransform
 from explorer.web.html import nonce_of
 from explorer.web.serving.documents import DocumentHandler, DocumentTokens
 from explorer.web.serving.gate import Gate
-from explorer.web.serving.handlers import Refused, UnknownAddress, static_routes
+from explorer.web.serving.handlers import HEALTH, Health, Refused, UnknownAddress, static_routes
 from explorer.web.serving.login import Login, Logout
 from explorer.web.serving.people.access import Access, LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins
@@ -130,6 +130,9 @@ class ExplorerApplication(BokehTornado):
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
         """Return the handler of a request: the page of a refusal, or the handler of its address."""
+        if self.gate.inner_path(request.path) == HEALTH:
+            # A proxy asks the address of this machine that it knows, and gets the same answer whatever host it names.
+            return self.get_handler_delegate(request, Health)
         if (refusal := self.gate.refusal(request)) is not None:
             return self.get_handler_delegate(request, Refused, {"refusal": refusal})
         request.path = self.gate.inner_path(request.path) or "/"

@@ -1,4 +1,4 @@
-"""The base of all handlers of the server, whose errors are pages in words; static files, and unknown addresses."""
+"""The base of the handlers of pages, whose errors are pages in words; static files, unknown addresses, and health."""
 
 from __future__ import annotations
 
@@ -93,6 +93,23 @@ class Refused(PageHandler):
     def prepare(self) -> None:
         """Answer every method."""
         self.answer_refusal(self._refusal)
+
+
+HEALTH: Final = "/healthz"
+"""The address at which proxies and supervisors ask whether the server answers."""
+
+
+class Health(RequestHandler):
+    """Answers without a login that the server runs; the answer depends on nothing else."""
+
+    SUPPORTED_METHODS = ("GET", "HEAD")
+
+    def get(self) -> None:
+        """Answer that the server runs."""
+        self.set_header("Content-Type", "text/plain; charset=UTF-8")
+        self.finish("ok\n")
+
+    head = get
 
 
 class UnknownAddress(PageHandler):

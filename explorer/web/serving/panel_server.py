@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from bokeh.server.tornado import BokehTornado
 from tornado.httputil import HTTPServerRequest
+from tornado.process import task_id
 from tornado.routing import URLSpec
 from tornado.web import RedirectHandler
 
@@ -22,6 +23,12 @@ _NO_LOGIN: Final = Refusal(
     "Panel was started with a login, but these pages do not use the logins of Panel.",
     "Start the server with: delta-explorer serve ROOT --basic-auth FILE.",
 )
+_SEVERAL_PROCESSES: Final = Refusal(
+    "Several processes",
+    "Panel was started with --num-procs. A page and its socket must reach the same process, and Panel sends them to any.",
+    "Start Panel with one process. For more, start several servers, each on a port of its own, behind a proxy that "
+    "sends each visitor to the same one.",
+)
 
 
 def take_over(app: Any) -> None:
@@ -34,6 +41,8 @@ def take_over(app: Any) -> None:
         ours = self.settings.get(_OURS)
         if ours is None:
             ours = self.settings[_OURS] = _application(self, app, _port(request))
+        if task_id() is not None:
+            return ours.get_handler_delegate(request, Refused, {"refusal": _SEVERAL_PROCESSES})
         if self.auth_provider.get_user or self.auth_provider.get_user_async:
             return ours.get_handler_delegate(request, Refused, {"refusal": _NO_LOGIN})
         return ours.find_handler(request, **values)

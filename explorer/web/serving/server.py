@@ -94,6 +94,8 @@ def serve(
     else:
         access = OpenAccess(rights)
     server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access), sockets)
+    if start:
+        _heed_signals(server)
     if isinstance(access, TokenAccess):
         access.token.renew()
     else:
@@ -140,11 +142,17 @@ class _Announced:
         self._tell = self._then
 
 
+def _heed_signals(server: BaseServer) -> None:
+    """Let an interrupt end the server, and a supervisor: the first process of a container heeds no SIGTERM by itself."""
+    loop = server.io_loop
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: loop.add_callback_from_signal(loop.stop))
+
+
 def _run(server: BaseServer) -> None:
     """Serve until interrupted."""
     loop = server.io_loop
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, lambda *_: loop.add_callback_from_signal(loop.stop))
     server.start()
     try:
         loop.start()

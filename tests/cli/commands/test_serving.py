@@ -57,6 +57,13 @@ def test_demo_is_built_once(demo_warehouse: Path) -> None:
         assert _status(document["url"]) == 200
 
 
+def test_a_supervisor_ends_the_server_in_good_order(demo_warehouse: Path) -> None:
+    with serving("serve", str(demo_warehouse)) as (_, process):
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
 def test_serve_takes_the_port_and_several_roots(demo_warehouse: Path) -> None:
     port = free_port()
     roots = [str(demo_warehouse / "sales"), str(demo_warehouse / "web")]

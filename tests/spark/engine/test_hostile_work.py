@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer.core.errors import ExpressionRefused
-from explorer.spark.engine.deadline import WORK_VARIABLE
 from explorer.spark.engine.expressions import expression
 from explorer.spark.engine.session import Engine
+from explorer.variables import WORK_VARIABLE
 from tests.support.logs.spark_tables import DataFile, column, write_table
 
 pytestmark = pytest.mark.spark

@@ -126,6 +126,20 @@ def test_every_shape_of_value_arrives_whole(put: Put, tmp_path: Path) -> None:
     assert table.check({"c": "`a.b` IS NOT NULL"}).predicates[0].violations == 1
 
 
+@pytest.mark.always
+@pytest.mark.parametrize("put", ["s3"], indirect=True)
+def test_tasks_read_with_the_credential_that_a_function_gives(put: Put, bucket: dict[str, Any], tmp_path: Path) -> None:
+    """As with a profile: the tasks have neither the function nor what it reads."""
+    rows = pa.table({"id": pa.array([1, 2], pa.int64())})
+    source = write_table(tmp_path / "t", [column("id", "long")], [DataFile("a.parquet", rows)])
+    location = put(source, "provided").location
+    given = {"access_key_id": "key-id", "secret_access_key": SECRET, "token": None, "expires_at": None}
+    options = {name: value for name, value in bucket.items() if "key" not in name}
+    table = explorer.open_table(location, storage_options=options | {"credential_provider": lambda: given})
+    assert sorted(row.id for row in table.rows().collect()) == [1, 2]
+    assert SECRET not in str(table.rows()._jdf.queryExecution().toString())
+
+
 def test_a_missing_a_changed_and_a_broken_file_are_named(put: Put, tmp_path: Path) -> None:
     rows = pa.table({"id": pa.array([1], pa.int64())})
     names = ["one 1.parquet", "two.parquet", "three.parquet"]

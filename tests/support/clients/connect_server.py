@@ -49,8 +49,13 @@ def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
+def standalone_cluster(folder: Path, workers: int = 2, *, program: bool = True) -> Iterator[str]:
     """Start a master and workers of one core each, and stop them at the end.
+
+    Args:
+        folder: A scratch folder.
+        workers: How many.
+        program: Whether the workers can import this program and its tests.
 
     Yields:
         The master's address, ``spark://127.0.0.1:port``.
@@ -74,15 +79,19 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         processes.enter_context(running([launch[0], *master], log.fileno(), folder))
         wait_for(port)
         for _ in range(workers):
-            processes.enter_context(running([launch[0], *worker, address], log.fileno(), folder))
+            processes.enter_context(running([launch[0], *worker, address], log.fileno(), folder, program=program))
         yield address
 
 
 @contextlib.contextmanager
 def running(
-    command: list[str], output: int, folder: Path, host: str = "127.0.0.1"
+    command: list[str], output: int, folder: Path, host: str = "127.0.0.1", *, program: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run one of Spark's own processes, and end it and what it started."""
+    """Run one of Spark's own processes, and end it and what it started.
+
+    Args:
+        program: Whether its Python workers can import this program and its tests.
+    """
     environ = {
         **os.environ,
         "JAVA_HOME": str(find_java().home),
@@ -90,7 +99,7 @@ def running(
         "SPARK_LOCAL_IP": host,
         "SPARK_WORKER_DIR": str(folder / "work"),
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]) if program else "",
     }
     process = subprocess.Popen(command, stdout=output, stderr=output, env=environ, cwd=folder)
     try:

@@ -30,7 +30,7 @@ _HERE, _THERE = "10.203.77.1", "10.203.77.2"
 
 @contextlib.contextmanager
 def two_hosts(folder: Path) -> Iterator[tuple[str, str]]:
-    """Start a master on this host and a worker on the other, and end both.
+    """Start a master on this host and a worker on the other, which lacks this program, and end both.
 
     Yields:
         The master's address, and this host's address.
@@ -53,7 +53,7 @@ def two_hosts(folder: Path) -> Iterator[tuple[str, str]]:
         with (folder / "hosts.log").open("wb") as log, contextlib.ExitStack() as processes:
             processes.enter_context(running(master, log.fileno(), folder, _HERE))
             wait_for(port, host=_HERE)
-            processes.enter_context(running(inside, log.fileno(), folder, _THERE))
+            processes.enter_context(running(inside, log.fileno(), folder, _THERE, program=False))
             yield address, _HERE
     finally:
         _ip("netns", "delete", name)

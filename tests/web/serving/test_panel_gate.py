@@ -107,3 +107,13 @@ def test_a_warm_server_answers_below_its_prefix_from_the_first_request_on(tables
 def test_commits_are_refused_with_the_command_that_allows_them(arguments: list[str], variable: str) -> None:
     with pytest.raises(NotAllowed, match="delta-explorer serve --allow-commits"):
         check_read_only(arguments, variable)
+
+
+def test_several_processes_of_panel_are_refused_with_what_to_do(tables: Path) -> None:
+    # A page and its socket may reach different processes, which know nothing of each other.
+    with panel_serve(tables, "--num-procs", "2") as pages:
+        until = time.monotonic() + 60
+        while (answer := pages.ask("/main")).status != 403:
+            assert time.monotonic() < until, answer
+    assert "Panel was started with --num-procs" in answer.text
+    assert "behind a proxy" in answer.text

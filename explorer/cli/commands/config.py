@@ -1,0 +1,167 @@
+"""``config``: what the configuration file, the environment, and the defaults come to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import typer
+
+from explorer.cli.arguments import JsonFlag
+from explorer.cli.in_force import in_force, options_of
+from explorer.cli.output import emit, listing, note
+from explorer.configuration.key_lines import Key, spelled
+from explorer.configuration.reading import ConfigurationFile, read_configuration
+from explorer.configuration.records import VARIABLES, Configuration
+from explorer.core.errors import InvalidConfiguration, RequestError
+from explorer.core.protocol.json_values import JsonRecord
+from explorer.credentials import HIDDEN, secrets_of, without_credentials
+from explorer.storage import open_store
+from explorer.variables import CACHE_VARIABLE
+
+ActionArgument = Annotated[
+    Literal["check"], typer.Argument(metavar="[check]", help="Check the configuration, and print what is in force.")
+]
+_OTHERS: Final = 0o077
+
+
+class SettingLine(JsonRecord, frozen=True, kw_only=True):
+    """A setting in force.
+
+    Attributes:
+        key: As it is written in the file, tables in a list numbered from 1.
+        value: A number, a text, a list, or null; of a secret ``***``.
+        source: ``file``, ``environment``, or ``default``.
+        line: Its line in the file; null if it is not from there.
+        variable: The environment variable that precedes the file; null if it has none.
+    """
+
+    key: str
+    value: str | int | float | bool | tuple[str, ...] | None
+    source: Literal["file", "environment", "default"]
+    line: int | None
+    variable: str | None
+
+
+class ConfigDocument(JsonRecord, frozen=True, kw_only=True):
+    """The settings in force; ``file`` is null if there is no configuration file."""
+
+    file: str | None
+    settings: tuple[SettingLine, ...]
+
+
+def config(action: ActionArgument = "check", json: JsonFlag = False) -> None:
+    """Check the configuration file, and print the settings in force and where each comes from; secrets are hidden.
+
+    An unknown key, a value of a wrong type, a root that does not exist, or an option that its store does not know is
+    an error that names the file, the line, and the key. No store is asked.
+    """
+    del action
+    given = in_force()
+    file = read_configuration(given.path, lines=True) if given.path else given
+    _check_roots(file)
+    settings = tuple(_settings(file))
+    if json:
+        emit(ConfigDocument(file=file.path, settings=settings))
+        return
+    note(f"The configuration is {file.path}." if file.path else "There is no configuration file.")
+    listing(["key", "value", "from"], [(each.key, _shown(each), _source(each)) for each in settings], "No settings.")
+    if file.path and _holds_secrets(file.values) and os.stat(file.path).st_mode & _OTHERS:
+        note(f"Warning: {file.path} holds secrets, and other users can read it. Run: chmod 600 {file.path}")
+
+
+def _check_roots(file: ConfigurationFile) -> None:
+    """Check that roots exist and that stores know their options; nothing is requested.
+
+    Raises:
+        InvalidConfiguration: One does not.
+    """
+    for place, root in enumerate(file.values.roots):
+        key: Key = ("roots", place, "place")
+        try:
+            if ":/" in root.place:
+                open_store(root.place, options_of(root.place))
+            elif not Path(root.place).is_dir():
+                raise RequestError(f"The root {root.place} is not a folder. Give a folder that exists.")
+        except RequestError as error:
+            line = file.lines.get(key)
+            raise InvalidConfiguration(
+                f"{file.path}, line {line}: {spelled(key)}: {error.message}",
+                path=file.path,
+                line=line,
+                field=spelled(key),
+            ) from error
+
+
+def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:
+    """Yield every setting."""
+    for key, value in _leaves(file.values, ()):
+        variable = VARIABLES.get(key)
+        if key == ("cache", "enabled"):
+            variable = CACHE_VARIABLE if os.environ.get(CACHE_VARIABLE, "").lower() == "off" else None
+        line = file.lines.get(key)
+        if variable and (named := os.environ.get(variable)) and not _is_from(value, named):
+            yield SettingLine(key=spelled(key), value=named, source="environment", line=None, variable=variable)
+            continue
+        yield SettingLine(
+            key=spelled(key),
+            value=_harmless(key, value),
+            source="default" if line is None else "file",
+            line=line,
+            variable=variable,
+        )
+
+
+def _is_from(value: object, named: str) -> bool:
+    """Return whether a variable has its value from the file, which is in force while this command runs."""
+    return value is not None and named == ("1" if value is True else "off" if value is False else str(value))
+
+
+def _leaves(value: Any, key: Key) -> Iterator[tuple[Key, Any]]:
+    """Yield the settings of a record, those of free tables each by itself."""
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _leaves(each, (*key, name))
+    elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
+        for place, each in enumerate(value):
+            yield from _leaves(each, (*key, place))
+    else:
+        yield key, value
+
+
+def _harmless(key: Key, value: Any) -> Any:
+    """Return a value as it may be shown."""
+    if isinstance(value, tuple):
+        return tuple(without_credentials(each) for each in value)
+    if not isinstance(value, str):
+        return value
+    free = "storage_options" in key or "conf" in key
+    hidden = free and bool(secrets_of({str(key[-1]): value}))
+    return HIDDEN if hidden else without_credentials(value)
+
+
+def _holds_secrets(values: Configuration) -> bool:
+    return any(_harmless(key, value) != value for key, value in _leaves(values, ()))
+
+
+def _shown(setting: SettingLine) -> str:
+    match setting.value:
+        case None | ():
+            return ""
+        case bool():
+            return str(setting.value).lower()
+        case tuple():
+            return ", ".join(setting.value)
+        case _:
+            return str(setting.value)
+
+
+def _source(setting: SettingLine) -> str:
+    if setting.source == "file":
+        return f"line {setting.line}"
+    return setting.variable or "" if setting.source == "environment" else "default"

@@ -1,0 +1,207 @@
+"""What a command runs with besides its own options: the configuration file, and the options of stores.
+
+Flags precede environment variables, which precede the file. A key that has an environment variable is put there, so
+that processes that this one starts know it too, and is taken back when the command ends.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from explorer.core.errors import RequestError
+from explorer.debug import DEBUG_VARIABLE
+from explorer.variables import CACHE_VARIABLE, CONFIG_VARIABLE
+
+if TYPE_CHECKING:
+    from explorer.configuration.reading import ConfigurationFile
+    from explorer.configuration.records import Root
+    from explorer.storage.served_root import ServedRoot
+
+_PLACES: Final = frozenset({"table", "tables", "roots"})
+_ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help=f"Configuration file (default: the one that {CONFIG_VARIABLE} names, otherwise explorer.toml in the "
+        "user's folder of settings).",
+    ),
+]
+_StorageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="NAME=VALUE",
+        help="Option of the object store, for example aws_profile=lake. Others can see a command line: put secrets "
+        "into the configuration. Repeatable.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The configuration of a command.
+
+    Attributes:
+        file: The configuration file; None if there is none.
+        storage_options: Those of the command line.
+    """
+
+    file: ConfigurationFile | None
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+
+
+_now: list[InForce] = []
+
+
+def in_force() -> ConfigurationFile:
+    """Return the configuration of the command that runs."""
+    if _now and (file := _now[-1].file) is not None:
+        return file
+    from explorer.configuration.reading import ConfigurationFile
+
+    return ConfigurationFile()
+
+
+def configured(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options ``--config`` and, if it takes tables, ``--storage-option``, and put them in force."""
+    signature = inspect.signature(command, eval_str=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter("config_file", kind, default=None, annotation=_ConfigOption)]
+    if not _PLACES.isdisjoint(signature.parameters):
+        added.insert(0, inspect.Parameter("storage_option", kind, default=None, annotation=_StorageOption))
+
+    def call(*, config_file: Path | None = None, storage_option: Sequence[str] | None = None, **options: Any) -> Any:
+        with _using(config_file, read_options(storage_option or ())):
+            return command(**options)
+
+    parameters = [*signature.parameters.values(), *added]
+    plain: Any = wraps(command)(call)
+    plain.__signature__ = inspect.Signature([each.replace(kind=kind) for each in parameters])
+    plain.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
+
+
+def read_options(texts: Sequence[str]) -> dict[str, str]:
+    """Return the storage options of texts such as ``aws_profile=lake``.
+
+    Raises:
+        RequestError: One is not a name and a value. It may be a secret, so it is not repeated.
+    """
+    options = dict[str, str]()
+    for place, text in enumerate(texts, 1):
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip():
+            raise RequestError(
+                f"Storage option {place} is not NAME=VALUE. Give, for example, aws_profile=lake.",
+                field="storage_option",
+            )
+        options[name.strip()] = value
+    return options
+
+
+def options_of(location: str) -> dict[str, str]:
+    """Return the storage options of a location: those of the root that it is in, or of all other places."""
+    if not _now:
+        return {}
+    now = _now[-1]
+    if now.file is None:
+        return dict(now.storage_options)
+    root = _root_of(location, now.file.values.roots)
+    options = now.file.values.storage_options if root is None else root.storage_options
+    return {name: text_of(value) for name, value in options.items()} | dict(now.storage_options)
+
+
+def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
+    """Return the roots that a command names, or those of the configuration if it names none.
+
+    Args:
+        places: Folders and URLs.
+        argument: The name of the argument, for the error.
+
+    Raises:
+        RequestError: There are none.
+    """
+    from explorer.storage.served_root import ServedRoot
+
+    file = _now[-1].file if _now else None
+    named = {} if file is None else {root.place: root.name for root in file.values.roots}
+    given = list(places or named)
+    if not given:
+        raise RequestError(
+            f"No {argument} is given. Name one, or put it into the configuration as a table [[roots]].", field=argument
+        )
+    return [ServedRoot(place, named.get(_full(place), ""), options_of(place)) for place in given]
+
+
+def spark_settings() -> dict[str, str]:
+    """Return the settings of Spark in the configuration."""
+    file = _now[-1].file if _now else None
+    return {} if file is None else {name: text_of(value) for name, value in file.values.spark.conf.items()}
+
+
+def text_of(value: object) -> str:
+    """Return the value of an option as stores and Spark take it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _root_of(location: str, roots: Sequence[Root]) -> Root | None:
+    """Return the root of the configuration that a location is in; the innermost, if one is in another."""
+    full = _full(location)
+    around = [root for root in roots if full == root.place.rstrip("/") or full.startswith(root.place.rstrip("/") + "/")]
+    return max(around, key=lambda root: len(root.place), default=None)
+
+
+def _full(location: str) -> str:
+    return location if ":/" in location else os.path.abspath(os.path.expanduser(location))
+
+
+@contextmanager
+def _using(file: Path | None, options: Mapping[str, str]) -> Iterator[None]:
+    read = _read(file)
+    added = {name: value for name, value in _variables(read).items() if not os.environ.get(name)}
+    os.environ.update(added)
+    _now.append(InForce(read, options))
+    try:
+        yield
+    finally:
+        _now.pop()
+        # An error is shown after this; what ends the command takes that variable back.
+        for name in set(added) - {DEBUG_VARIABLE}:
+            os.environ.pop(name, None)
+
+
+def _read(named: Path | None) -> ConfigurationFile | None:
+    from explorer.configuration.place import configuration_place
+
+    if (place := configuration_place(named)) is None:
+        return None
+    from explorer.configuration.reading import read_configuration
+
+    return read_configuration(place)
+
+
+def _variables(file: ConfigurationFile | None) -> dict[str, str]:
+    """Return the environment variables that a configuration file sets."""
+    if file is None:
+        return {}
+    from explorer.configuration.records import VARIABLES
+
+    found = dict[str, str]()
+    for key, variable in VARIABLES.items():
+        owner: Any = file.values if len(key) == 1 else getattr(file.values, str(key[0]))
+        value = getattr(owner, str(key[-1]))
+        if value is not None and value is not False:
+            found[variable] = "1" if value is True else str(value)
+    if not file.values.cache.enabled:
+        found[CACHE_VARIABLE] = "off"
+    return found

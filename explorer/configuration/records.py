@@ -1,0 +1,130 @@
+"""The tables and keys of the configuration file. A key of ``[serve]`` has the name of the flag of ``serve``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE, STRICT_VARIABLE
+from explorer.debug import DEBUG_VARIABLE
+from explorer.variables import (
+    ANALYSIS_VARIABLE,
+    CACHE_VARIABLE,
+    CLIENTS_VARIABLE,
+    MASTER_VARIABLE,
+    WORK_VARIABLE,
+)
+
+Setting: TypeAlias = str | int | float | bool
+"""A value of a storage option or a setting of Spark."""
+Port: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class Root(_Table, frozen=True):
+    """``[[roots]]``: a place that holds tables, or a table.
+
+    Attributes:
+        place: A folder, or a URL of a store.
+        name: What the names of its tables begin with; by default the last part of the place.
+        storage_options: Options of its store.
+    """
+
+    place: str
+    name: str = ""
+    storage_options: dict[str, Setting] = {}
+
+
+class Serve(_Table, frozen=True):
+    """``[serve]``: the flags of ``delta-explorer serve``."""
+
+    port: Port | None = None
+    address: str = "127.0.0.1"
+    basic_auth: str | None = None
+    public_url: tuple[str, ...] = ()
+    trusted_proxy: tuple[str, ...] = ()
+    allow_commits: bool = False
+    spark_start: bool = False
+    most_tables: Count | None = None
+    sign: str | None = None
+
+
+class Spark(_Table, frozen=True):
+    """``[spark]``: where Spark runs, and its settings."""
+
+    master: str | None = None
+    conf: dict[str, Setting] = {}
+
+
+class Cache(_Table, frozen=True):
+    """``[cache]``: the cache of table logs."""
+
+    enabled: bool = True
+    folder: str | None = None
+
+
+class Limits(_Table, frozen=True):
+    """``[limits]``: how much of a table is read."""
+
+    max_checkpoint_bytes: Count | None = None
+    max_decoded_bytes: Count | None = None
+    strict_types: bool = False
+
+
+class Deadlines(_Table, frozen=True):
+    """``[deadlines]``: how long work may take."""
+
+    analysis_seconds: Seconds | None = None
+    expression_seconds: Seconds | None = None
+
+
+class Configuration(_Table, frozen=True):
+    """The file.
+
+    Attributes:
+        clients: The file of the clients in use.
+        debug: Show full errors.
+        storage_options: Options of the stores of places outside of the roots.
+    """
+
+    clients: str | None = None
+    debug: bool = False
+    roots: tuple[Root, ...] = ()
+    storage_options: dict[str, Setting] = {}
+    serve: Serve = Serve()
+    spark: Spark = Spark()
+    cache: Cache = Cache()
+    limits: Limits = Limits()
+    deadlines: Deadlines = Deadlines()
+
+
+TABLES: Final[dict[str, type[_Table]]] = {
+    "": Configuration,
+    "roots": Root,
+    "serve": Serve,
+    "spark": Spark,
+    "cache": Cache,
+    "limits": Limits,
+    "deadlines": Deadlines,
+}
+"""The tables by their names."""
+FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("cache", "folder"))
+"""The keys that hold a path; it is relative to the folder of the configuration file."""
+VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
+    ("clients",): CLIENTS_VARIABLE,
+    ("debug",): DEBUG_VARIABLE,
+    ("spark", "master"): MASTER_VARIABLE,
+    ("cache", "folder"): CACHE_VARIABLE,
+    ("limits", "max_checkpoint_bytes"): CHECKPOINT_VARIABLE,
+    ("limits", "max_decoded_bytes"): DECODED_VARIABLE,
+    ("limits", "strict_types"): STRICT_VARIABLE,
+    ("deadlines", "analysis_seconds"): ANALYSIS_VARIABLE,
+    ("deadlines", "expression_seconds"): WORK_VARIABLE,
+}
+"""The environment variable of a key, which precedes it."""

@@ -1,0 +1,250 @@
+"""The configuration in commands: what is in force, what precedes what, and that no secret is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from explorer.cli import in_force
+from explorer.cli.app import command_group, run
+from explorer.cli.commands.serving import ServeFlags
+from explorer.configuration.reading import read_configuration
+from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
+from explorer.storage import open_store
+from explorer.variables import CACHE_VARIABLE
+from tests.support.at_least_one import at_least_one
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
+from tests.support.shared_tables import REPOSITORY
+
+SECRET = "tell-nobody-4711"
+GUIDE = REPOSITORY / "docs" / "guide" / "settings.md"
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of this machine."""
+    for variable in VARIABLES.values():
+        monkeypatch.delenv(variable, raising=False)
+
+
+def _file(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "explorer.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _checked(file: Path, capfd: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
+    assert run(["config", "check", "--json", "--config", str(file)]) == 0
+    return {each["key"]: each for each in json.loads(capfd.readouterr().out)["settings"]}
+
+
+def test_check_prints_each_setting_and_where_it_comes_from(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _file(tmp_path, '[serve]\nport = 5008\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\n')
+    monkeypatch.setenv("DELTA_EXPLORER_SPARK", "local[3]")
+    settings = _checked(file, capfd)
+    port, master, address = settings["serve.port"], settings["spark.master"], settings["serve.address"]
+    assert (port["value"], port["source"], port["line"]) == (5008, "file", 2)
+    assert (master["value"], master["source"], master["variable"]) == (
+        "local[3]",
+        "environment",
+        "DELTA_EXPLORER_SPARK",
+    )
+    assert (address["value"], address["source"], address["line"]) == ("127.0.0.1", "default", None)
+    assert (settings["cache.enabled"]["value"], settings["cache.enabled"]["source"]) == (False, "file")
+    assert run(["config", "--config", str(file)]) == 0
+    shown = capfd.readouterr()
+    assert re.search(r"serve\.port +5008 +line 2", shown.out)
+    assert str(file) in shown.err
+
+
+def test_check_hides_secrets_and_says_when_others_can_read_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = _file(
+        tmp_path,
+        f'[storage_options]\naws_secret_access_key = "{SECRET}"\naws_region = "eu-west-1"\n'
+        f'[spark.conf]\n"spark.hadoop.fs.s3a.secret.key" = "{SECRET}"\n',
+    )
+    file.chmod(0o644)
+    for flags in at_least_one([[], ["--json"]]):
+        assert run(["config", *flags, "--config", str(file)]) == 0
+        shown = capfd.readouterr()
+        assert SECRET not in shown.out + shown.err
+        assert "***" in shown.out
+        assert "eu-west-1" in shown.out
+    assert run(["config", "--config", str(file)]) == 0
+    assert "chmod 600" in capfd.readouterr().err
+    file.chmod(0o600)
+    assert run(["config", "--config", str(file)]) == 0
+    assert "chmod" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('[[roots]]\nplace = "nowhere"', 2, "is not a folder"),
+        ('[[roots]]\nplace = "dbfs:/mnt/x"', 2, "Databricks"),
+        ('[[roots]]\nplace = "s3://b/t"\nstorage_options = {nonsense = "1"}', 2, "nonsense"),
+        ("[serve]\nprot = 1", 2, "Did you mean port?"),
+    ],
+)
+def test_check_names_what_is_wrong(
+    tmp_path: Path, text: str, line: int, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = _file(tmp_path, text)
+    assert run(["config", "check", "--json", "--config", str(file)]) == 2
+    error = json.loads(capfd.readouterr().err)
+    assert (error["error"], error["line"], error["path"]) == ("InvalidConfiguration", line, str(file))
+    assert said in error["message"]
+
+
+def test_a_wrong_file_stops_every_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = _file(tmp_path, "prot = 1")
+    for command in at_least_one([["snapshot", str(tmp_path)], ["cache", "list"], ["serve", str(tmp_path)]]):
+        assert run([*command, "--config", str(file)]) == 2
+        assert "line 1: prot: this key is not known" in capfd.readouterr().err
+
+
+def test_a_root_of_the_file_is_audited_without_being_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(open_store(tmp_path / "lake" / "orders"), {0: (PROTOCOL, METADATA, add("a"))})
+    file = _file(tmp_path, '[[roots]]\nplace = "lake"\n')
+    assert run(["audit", "--json", "--config", str(file)]) == 0
+    assert json.loads(capfd.readouterr().out)["table"] == f"file://{tmp_path}/lake/orders"
+    assert run(["audit", "--json"]) == 2
+    assert "[[roots]]" in json.loads(capfd.readouterr().err)["message"]
+
+
+def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _file(
+        tmp_path,
+        '[storage_options]\nregion = "other"\n[[roots]]\nplace = "s3://lake"\nstorage_options = {region = "lake"}\n'
+        '[[roots]]\nplace = "s3://lake/deep"\nstorage_options = {region = "deep", allow_http = true, limit = 3}\n',
+    )
+    seen = dict[str, dict[str, str]]()
+
+    def command(*, table: str) -> int:
+        seen.update({place: in_force.options_of(place) for place in places})
+        return 0
+
+    places = ["s3://lake", "s3://lake/t", "s3://lake/deep/t", "s3://lake-2/t", str(tmp_path)]
+    in_force.configured(command)(table="t", config_file=file, storage_option=["aws_profile=p=q"])
+    assert {place: options.pop("aws_profile") for place, options in seen.items()} == dict.fromkeys(places, "p=q")
+    assert seen == {
+        "s3://lake": {"region": "lake"},
+        "s3://lake/t": {"region": "lake"},
+        "s3://lake/deep/t": {"region": "deep", "allow_http": "true", "limit": "3"},
+        "s3://lake-2/t": {"region": "other"},
+        str(tmp_path): {"region": "other"},
+    }
+    assert in_force.options_of("s3://lake/t") == {}, "it ends with the command"
+
+
+def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _file(
+        tmp_path,
+        'clients = "c.toml"\ndebug = true\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\nfolder = "f"\n'
+        "[limits]\n"
+        "max_checkpoint_bytes = 5\nmax_decoded_bytes = 6\nstrict_types = true\n[deadlines]\nanalysis_seconds = 7\n"
+        "expression_seconds = 8.5\n",
+    )
+    seen = dict[str, str | None]()
+
+    def command() -> int:
+        seen.update({name: os.environ.get(name) for name in VARIABLES.values()})
+        return 0
+
+    monkeypatch.setenv("DELTA_EXPLORER_SPARK", "local[9]")
+    in_force.configured(command)(config_file=file)
+    by_key = {key: seen[variable] for key, variable in VARIABLES.items()}
+    assert by_key == {
+        ("clients",): str(tmp_path / "c.toml"),
+        ("debug",): "1",
+        ("spark", "master"): "local[9]",
+        ("cache", "folder"): "off",
+        ("limits", "max_checkpoint_bytes"): "5",
+        ("limits", "max_decoded_bytes"): "6",
+        ("limits", "strict_types"): "1",
+        ("deadlines", "analysis_seconds"): "7.0",
+        ("deadlines", "expression_seconds"): "8.5",
+    }
+    assert os.environ["DELTA_EXPLORER_SPARK"] == "local[9]"
+    assert CACHE_VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize("text", [f"{SECRET}", f"={SECRET}"])
+def test_a_storage_option_that_is_no_pair_is_not_repeated(
+    text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["snapshot", str(tmp_path), "--storage-option", "a=b", "--storage-option", text]) == 2
+    error = capfd.readouterr().err
+    assert "Storage option 2 is not NAME=VALUE" in error
+    assert SECRET not in error
+
+
+def test_flags_of_serve_precede_the_file() -> None:
+    values = Serve(port=1, address="::1", public_url=("https://a/",), allow_commits=True, sign="key")
+    assert ServeFlags().over(values) == values
+    flags = ServeFlags(port=2, address="0.0.0.0", public_url=["https://b/"], allow_commits=False, sign=Path("k"))  # noqa: S104
+    chosen = flags.over(values)
+    assert (chosen.port, chosen.address, list(chosen.public_url)) == (2, "0.0.0.0", ["https://b/"])  # noqa: S104
+    assert (chosen.allow_commits, str(chosen.sign)) == (False, "k")
+
+
+def test_every_flag_of_serve_and_every_shared_option_has_its_key() -> None:
+    group: Any = command_group()
+    options = {each.name for each in group.commands["serve"].params if each.param_type_name == "option"}
+    shared = {"spark", "spark_conf", "clients", "storage_option", "config_file", "json", "help"}
+    assert {each.name for each in fields(ServeFlags)} == options - shared
+    assert {each.name for each in fields(ServeFlags)} == set(Serve.__struct_fields__)
+    assert {option.name for option in group.params} == {"debug", "no_cache"}
+    assert {"clients", "debug", "storage_options", "spark", "cache"} <= set(Configuration.__struct_fields__)
+
+
+def test_every_command_takes_the_configuration_and_those_of_tables_take_options_of_stores() -> None:
+    group: Any = command_group()
+    for name, command in at_least_one(group.commands.items()):
+        names = {each.name for each in command.params}
+        assert "config_file" in names, name
+        assert ("storage_option" in names) == bool({"table", "tables", "roots"} & names), name
+
+
+def test_the_example_of_the_guide_has_every_key_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    settings = tmp_path / "aws"
+    settings.write_text("[profile production]\nregion = eu-west-1\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(settings))
+    (tmp_path / "lake").mkdir()
+    file = _file(tmp_path, example.replace('"/lake"', '"lake"'))
+    lines = read_configuration(file, lines=True).lines
+    keys = {(str(key[0]) if len(key) > 1 else "", str(key[-1])) for key in lines if isinstance(key[-1], str)}
+    for table, record in at_least_one(TABLES.items()):
+        for name in at_least_one(record.__struct_fields__):
+            assert (table, name) in keys, f"{table}.{name}"
+    told = _checked(file, capfd)
+    assert {each["source"] for each in told.values()} == {"file"} | {
+        each["source"] for each in told.values() if each["key"] == "roots[1].name"
+    }
+    page = GUIDE.read_text("utf-8")
+    for key, variable in at_least_one(VARIABLES.items()):
+        assert f"| `{variable}` | `{'.'.join(map(str, key))}` |" in page
+
+
+def test_values_of_the_record_are_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Configuration().debug = True  # type: ignore[misc]
+    assert msgspec.structs.asdict(Configuration())["roots"] == ()
