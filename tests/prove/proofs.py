@@ -398,8 +398,8 @@ PROOFS: Final = (
         "dockerfile",
         _PAGES,
         "tests/release/test_dockerfile.py",
-        "every step of the Dockerfile in a clean Debian, without a container engine; what comes out serves, runs Spark, "
-        "and ends at SIGTERM",
+        "every step of the Dockerfile in a clean Debian, without a container engine; what comes out runs Spark, "
+        "serves, and ends at SIGTERM",
     ),
     Proof(
         "condition-words",
