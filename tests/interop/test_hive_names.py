@@ -27,7 +27,7 @@ MADE: Final = (
     "CREATE DATABASE shop",
     "CREATE TABLE shop.orders USING delta AS SELECT id, id % 2 AS half FROM range(7)",
     "DELETE FROM shop.orders WHERE id = 3",
-    "CREATE TABLE shop.`a b` USING delta AS SELECT id FROM range(2)",
+    "CREATE TABLE shop.`2_old` USING delta AS SELECT id FROM range(2)",
     "CREATE TABLE shop.files USING parquet AS SELECT 1 AS id",
     "CREATE VIEW shop.seen AS SELECT 1 AS id",
 )
@@ -40,10 +40,10 @@ for statement in statements:
     engine().session().sql(statement)
 answers = []
 for command in commands:
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = run(command)
-    answers.append([code, out.getvalue(), err.getvalue()])
+    answers.append([code, *(stream.buffer.getvalue().decode() for stream in (out, err))])
 engine().stop()
 print(json.dumps(answers))
 """
@@ -93,7 +93,7 @@ def test_commands_and_pages_take_names_of_a_hive_metastore(reference_writer: Ref
         MADE,
         ["snapshot", "shop.orders", "--json"],
         ["rows", "spark_catalog.shop.orders", "--where", "upper(cast(half AS string)) = '1'", "--json"],
-        ["history", "shop.`a b`", "--json"],
+        ["history", "shop.`2_old`", "--json"],
     )
     assert [answer[0] for answer in made] == [0, 0, 0], made
     assert json.loads(made[0][1])["numRecords"] == 6
