@@ -64,7 +64,14 @@ def location_of(text: str) -> str:
     require_pyspark()
     from explorer.spark.engine.catalog_table import catalog_location
 
-    return catalog_location(engine().session(), text)
+    try:
+        return catalog_location(engine().session(), text)
+    except TableNotFound as error:
+        raise TableNotFound(
+            f"{text} is not a folder here, and the catalog of Spark has no table {text}. Correct the name, or give the "
+            "location of the table.",
+            location=text,
+        ) from error
 
 
 def _is_name(text: str) -> bool:

@@ -17,8 +17,8 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["LANGUAGES", "PAGES", "Block", "blocks_of"]
 
 PAGES: Final = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs" / "guide").glob("*.md")))
-LANGUAGES: Final = ("bash", "python", "toml", "nginx")
-_BLOCK: Final = re.compile(r"(?:<!-- ([\w ]+): (.+) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LANGUAGES: Final = ("bash", "python", "toml", "nginx", "ini")
+_BLOCK: Final = re.compile(r"(?:<!-- ([\w ]+): ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Block:
     """One example.
 
     Attributes:
-        language: ``bash``, ``python``, or another.
+        language: One of `LANGUAGES`.
         text: Its lines.
         mark: ``not run``, ``whole``, ``file``, or empty.
         note: Why, or the name of the file.

@@ -375,10 +375,31 @@ PROOFS: Final = (
         "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
     ),
     Proof(
+        "cluster-hosts",
+        _ELSEWHERE,
+        "tests/spark/engine/test_clusters.py",
+        "rows, changes, an erasure, OPTIMIZE, live files, and an audit of a lake on workers in another network "
+        "namespace whose Python has no package: the same as on this machine; what workers lack is named",
+    ),
+    Proof(
         "guide-examples",
         _OTHERS,
         "tests/guide/test_examples.py",
         "the README's and the guide's examples of rows too, in the order of each page",
+    ),
+    Proof(
+        "team-pages",
+        _PAGES,
+        "tests/guide/test_team_pages.py",
+        "two servers behind nginx with the guide's own configuration: TLS, a prefix, logins, health; systemd reads the "
+        "guide's unit",
+    ),
+    Proof(
+        "dockerfile",
+        _PAGES,
+        "tests/release/test_dockerfile.py",
+        "every step of the Dockerfile in a clean Debian, without a container engine; what comes out runs Spark, "
+        "serves, and ends at SIGTERM",
     ),
     Proof(
         "condition-words",

@@ -113,6 +113,8 @@ def base(folder: Path) -> Path:
     subprocess.run(command, check=True, capture_output=True)
     (root / "usr/local/bin/python").symlink_to("/usr/bin/python3")
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    # An engine names the machine itself.
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n", "ascii")
     # A machine whose traffic is inspected has certificates of its own.
     shutil.copy(_CERTIFICATES, root / _CERTIFICATES.relative_to("/"))
     return root

@@ -112,12 +112,11 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            r"\[CATALOG_NOT_FOUND\] The catalog `?([\w.-]{1,200})|[Cc]atalog plugin class for catalog '([\w.-]{1,200})'",
+            (
+                r"\[CATALOG_NOT_FOUND\] The catalog `?([\w.-]{1,200})|"
+                r"[Cc]atalog plugin class for catalog '([\w.-]{1,200})'"
+            ),
             _catalog,
-        ),
-        (
-            r"\[INVALID_CONF_VALUE[\w.]*\] The value '[^']{0,500}' in the config \"([\w.-]{1,200})\" is invalid",
-            _engine(r"The Spark setting \1 has a value that Spark cannot use. Correct it, then run this again."),
         ),
         (
             r"PYTHON_VERSION_MISMATCH",

@@ -116,6 +116,8 @@ def launch(master: str, conf: Mapping[str, str], report: Callable[[str], None]) 
                 _start_jvm(spark_conf, output, report)
             report(f"starting Spark on {master}")
             session = SparkSession.builder.config(conf=spark_conf).getOrCreate()
+            # Spark reads the settings of SQL at their first use: an invalid one shows itself here.
+            session.conf.get(SUBSTITUTION)
     except EngineUnavailable:
         raise
     except Exception as error:

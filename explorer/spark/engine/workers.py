@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _GROUP: Final = "explorer-workers"
 _SECONDS: Final = 90.0
+# Some 90 MB go to each worker, and are unpacked there, before it answers again.
+_SENDING_SECONDS: Final = 600.0
 _OTHER_PYTHON: Final = re.compile(r"Python in worker has different version: (\S+) than that in driver: ([0-9.]+)")
 _NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]*)"')
 
@@ -57,7 +59,7 @@ def prepare_workers(
     if lacking and all(worker.kind == _Worker(*here).kind for worker in lacking):
         report("sending packages to the workers")
         if _sent(session):
-            lacking = _lacking(session, seconds)
+            lacking = _lacking(session, seconds + _SENDING_SECONDS)
     if lacking:
         python = lacking[0].python
         names = sorted({name for worker in lacking for name in worker.missing})

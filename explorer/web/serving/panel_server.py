@@ -25,7 +25,8 @@ _NO_LOGIN: Final = Refusal(
 )
 _SEVERAL_PROCESSES: Final = Refusal(
     "Several processes",
-    "Panel was started with --num-procs. A page and its socket must reach the same process, and Panel sends them to any.",
+    "Panel was started with --num-procs. A page and its socket must reach the same process, but any of them may "
+    "answer.",
     "Start Panel with one process. For more, start several servers, each on a port of its own, behind a proxy that "
     "sends each visitor to the same one.",
 )

@@ -143,7 +143,7 @@ class _Announced:
 
 
 def _heed_signals(server: BaseServer) -> None:
-    """Let an interrupt end the server, and a supervisor: the first process of a container heeds no SIGTERM by itself."""
+    """Let an interrupt end the server, and SIGTERM, which the first process of a container does not heed by itself."""
     loop = server.io_loop
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -257,6 +257,7 @@ def test_a_session_that_puts_variables_into_texts_is_switched_off_at_each_use(
         ("spark.sql.ansi.doubleQuotedIdentifiers", 's = "a"', "s = 'a'"),
         ("spark.sql.parser.escapedStringLiterals", r"s = 'a\n'", "s = 'a'"),
         ("spark.sql.legacy.consecutiveStringLiterals.enabled", "s = 'it''s'", "s = 'a'"),
+        ("spark.sql.parser.quotedRegexColumnNames", "`s` = 'a'", "s = 'a'"),
     ],
 )
 def test_a_text_that_a_setting_gives_another_meaning_is_refused(
@@ -272,6 +273,18 @@ def test_a_text_that_a_setting_gives_another_meaning_is_refused(
         assert frame.where(expression(frame, same)).count() == 1
     finally:
         session.conf.unset(setting)
+
+
+def test_a_session_that_reserves_words_evaluates_functions(frame: DataFrame, spark_engine: Engine) -> None:
+    session = spark_engine.session()
+    names = ("spark.sql.ansi.enabled", "spark.sql.ansi.enforceReservedKeywords")
+    try:
+        for name in names:
+            session.conf.set(name, "true")
+        assert frame.where(expression(frame, "upper(s) = 'A'")).count() == 1
+    finally:
+        for name in names:
+            session.conf.unset(name)
 
 
 @pytest.mark.parametrize(

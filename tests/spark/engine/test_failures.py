@@ -128,6 +128,7 @@ KNOWN_SHAPES = [
     ("org.apache.spark.SparkException: [SPARK_JOB_CANCELLED] Job 1 cancelled", "was cancelled"),
     ("java.io.NotSerializableException: a.B", "This is a bug"),
     ("ModuleNotFoundError: No module named 'pyarrow'", "package pyarrow is not installed"),
+    ("CatalogNotFoundException: [CATALOG_NOT_FOUND] The catalog `mine` not found.", "name the catalog mine"),
     ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "another version of Python"),
     ("ExecutorLostFailure (executor 1 exited caused by one of the running tasks)", "process of Spark was lost"),
     ("java.util.concurrent.TimeoutException: Futures timed out after [300 seconds]", "took too long"),

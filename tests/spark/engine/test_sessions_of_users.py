@@ -34,7 +34,12 @@ def _run(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_session_of_a_user_needs_none_of_our_settings_and_spark_defaults_are_heeded(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
-        "# of the site\nspark.sql.shuffle.partitions   3\nspark.driver.memory=777m\nspark.master yarn\n", "utf-8"
+        "# of the site\nspark.sql.shuffle.partitions   3\nspark.driver.memory=777m\nspark.master yarn\n"
+        # What would open the gate of expressions.
+        "spark.sql.variable.substitute true\nspark.sql.parser.quotedRegexColumnNames true\n"
+        "spark.sql.extensions no.such.Extension\n"
+        "spark.driver.extraJavaOptions -Dspark.sql.variable.substitute=true -Dof.the.site=1\n",
+        "utf-8",
     )
     program = f"""
 import os
@@ -54,6 +59,12 @@ mine.stop()
 ours = configure("local[2]").session()
 print(ours.conf.get("spark.sql.shuffle.partitions"), ours.conf.get("spark.driver.memory"))
 print(ours.sparkContext.master, ours.conf.get("spark.driver.host"))
+print(ours.conf.get("spark.sql.variable.substitute"), ours._jvm.java.lang.System.getProperty("of.the.site"))
+print(table.rows(where="`n` > 1").count())
+try:
+    table.rows(where="s = '${{env:HOME}}'")
+except explorer.ExplorerError as error:
+    print(type(error).__name__)
 engine().stop()
 """
     answer = _run(program, TZ="America/New_York", SPARK_CONF_DIR=str(tmp_path))
@@ -63,4 +74,7 @@ engine().stop()
         "committed [4]",
         "3 777m",
         "local[2] 127.0.0.1",
+        "false 1",
+        "1",
+        "ExpressionRefused",
     ], answer.stderr[-3000:]
