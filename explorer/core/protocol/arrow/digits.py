@@ -1,6 +1,7 @@
 """Numbers in decimal digits inside of texts, eight digits at a time in all texts at once.
 
-Invariant: a number is a JSON integer, or two of them with a point between, each of 18 digits at most, which fit 64 bits;
+Invariant: a number is a JSON integer, or two of them with a point between, each of 18 digits at most, which fit 64
+bits;
 anything else is skipped, never read in part.
 """
 

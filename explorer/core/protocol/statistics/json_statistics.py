@@ -27,7 +27,7 @@ from explorer.core.protocol.statistics.similar_texts import SimilarTexts, Simila
 
 _ROWS: Final = 1 << 16
 # Of similar texts: as many as processors' caches contain.
-_SIMILAR_ROWS: Final = 1 << 12
+_SIMILAR_ROWS: Final = 1 << 11
 _FEW_SIMILAR, _MOST_LEAVES, _LONG_TEXT = 256, 128, 1 << 12
 _FEW: Final = 16
 _WIDE: Final = 1_000
