@@ -52,6 +52,7 @@ _COMMANDS: Final = {
     "rows": "rows",
     "head": "rows",
     "changes": "changes",
+    "story": "story",
     "plan": "plans",
     "commit": "plans",
     "cache": "cache",

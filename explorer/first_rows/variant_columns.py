@@ -12,7 +12,7 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.schema.data_types import ArrayType, DataType, MapType, PrimitiveType, StructType
 from explorer.core.protocol.schema.nested_types import holds
-from explorer.core.protocol.variant_json import MalformedVariant, variant_json
+from explorer.first_rows.variant_json import MalformedVariant, variant_json
 
 _MOST_TEXT: Final = 64 << 20
 

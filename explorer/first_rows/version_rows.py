@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import text_variant_schema
-from explorer.core.protocol.variant_json import MalformedVariant
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.partition_columns import partition_columns
 from explorer.first_rows.file_rows import FileRows, NotReadHere, PageMemory, read_rows_from
@@ -23,6 +22,7 @@ from explorer.first_rows.live_files import LiveFile, MaskedRows, live_files, rea
 from explorer.first_rows.logical_columns import logical_columns
 from explorer.first_rows.row_page import RowPosition
 from explorer.first_rows.shapes import shapes_of
+from explorer.first_rows.variant_json import MalformedVariant
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

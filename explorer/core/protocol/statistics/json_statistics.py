@@ -309,7 +309,7 @@ _WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
 
 def _wire_kinds(leaves: Sequence[StatisticsLeaf]) -> dict[tuple[str, ...], pa.DataType]:
     """Return the types in which the members of texts are read, by path."""
-    kinds = {("numRecords",): pa.int64(), ("tightBounds",): pa.bool_()}
+    kinds: dict[tuple[str, ...], pa.DataType] = {("numRecords",): pa.int64(), ("tightBounds",): pa.bool_()}
     for leaf in leaves:
         kinds |= {(name, *leaf.path): pa.int64() for name in ("nullCount", "nullCounts")}
         if leaf.has_bounds:
@@ -364,8 +364,8 @@ def _statistics(
             _typed(member((name, *leaf.path)) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
             for name, upper in (("minValues", False), ("maxValues", True))
         )
-        counts = (member((name, *leaf.path)) for name in ("nullCount", "nullCounts"))
-        bounds[leaf] = Bounds(low, high, _counts(*counts, length))
+        first, second = (member((name, *leaf.path)) for name in ("nullCount", "nullCounts"))
+        bounds[leaf] = Bounds(low, high, _counts(first, second, length))
     tight = member(("tightBounds",))
     known = bools([True] * length) if tight is None else tight.fill_null(bools([True])[0])
     return ParsedTexts(known, _counts(member(("numRecords",)), None, length), bounds, tuple(problems))

@@ -74,7 +74,8 @@ class SimilarTexts:
         """Try the shape of the first of some texts, and return those that are left."""
         quotes = int(block.counts[rest[0]])
         if self._failures[quotes] >= _MOST_FAILURES:
-            return rest[block.counts[rest] != quotes]
+            others: Int64s = rest[block.counts[rest] != quotes]
+            return others
         shape = shape_of(block.text(int(rest[0])), self._kinds)
         matcher = None if shape is None else _matcher(shape, self._kinds)
         left = rest if matcher is None else _take(matcher, block, rest, matched)
@@ -159,7 +160,7 @@ def _has_kind(value: Value, kind: pa.DataType) -> bool:
     if value.gap is None:
         return value.literal is None or pa.types.is_boolean(kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return value.number == is_number and not pa.types.is_boolean(kind)
+    return value.number == bool(is_number) and not pa.types.is_boolean(kind)
 
 
 class _Matcher:
@@ -190,13 +191,13 @@ class _Matcher:
         good = self._have_pieces(block, rows, starts) & (begins <= ends).all(axis=0)
         integers, valid = _of_all(signed_numbers, block, begins[self._whole], ends[self._whole])
         good &= (valid & (integers >= self._least) & (integers <= self._most)).all(axis=0)
-        numbers = Fractions(*_of_all(fractions, block, begins[self._others], ends[self._others]))
+        numbers = Fractions._make(_of_all(fractions, block, begins[self._others], ends[self._others]))
         good &= numbers.valid.all(axis=0)
         if not good.any():
             return None
         if not good.all():
             rows, begins, ends, integers = rows[good], begins[:, good], ends[:, good], integers[:, good]
-            numbers = Fractions(*(part[:, good] for part in numbers))
+            numbers = Fractions._make(part[:, good] for part in numbers)
         made = _Values(block, begins, ends, dict(zip(self._whole, integers, strict=True)), self._of_gaps(numbers))
         try:
             columns = {path: made.column(value, self._kinds[path]) for path, value in self._shape.values.items()}
@@ -205,7 +206,7 @@ class _Matcher:
         return SimilarValues(rows, columns)
 
     def _of_gaps(self, numbers: Fractions) -> dict[int, Fractions]:
-        return {gap: Fractions(*(part[row] for part in numbers)) for row, gap in enumerate(self._others)}
+        return {gap: Fractions._make(part[row] for part in numbers) for row, gap in enumerate(self._others)}
 
     def _starts(self, block: _Block, rows: Int64s) -> Int64s:
         """Return where each piece, a row of the result each, begins in each text, if it has the shape.
@@ -268,8 +269,8 @@ def _integer_range(path: Path, kind: pa.DataType) -> tuple[int, int]:
 
 
 def _of_all(
-    read: Callable[[Bytes, Int64s, Int64s], Sequence[npt.NDArray[Any]]], block: _Block, starts: Int64s, ends: Int64s
-) -> Iterator[npt.NDArray[Any]]:
+    read: Callable[[Bytes, Int64s, Int64s], Sequence[Any]], block: _Block, starts: Int64s, ends: Int64s
+) -> Iterator[Any]:
     """Yield what a reader of spans returns of all gaps at once, a row a gap."""
     return (part.reshape(starts.shape) for part in read(block.data, starts.ravel(), ends.ravel()))
 
@@ -288,11 +289,8 @@ def _doubles(numbers: Fractions) -> npt.NDArray[np.float64]:
 def _are_decimals(numbers: Fractions, kind: pa.Decimal128Type) -> bool:
     """Return whether all fit a decimal type, and 64 bits."""
     digits = int(np.where(numbers.whole > 0, numbers.whole_digits, 0).max())
-    return (
-        int(numbers.fraction_digits.max()) <= kind.scale
-        and digits <= kind.precision - kind.scale
-        and digits + kind.scale <= _DIGITS
-    )
+    scale, precision = int(kind.scale), int(kind.precision)
+    return int(numbers.fraction_digits.max()) <= scale and digits <= precision - scale and digits + scale <= _DIGITS
 
 
 def _decimals(numbers: Fractions, kind: pa.Decimal128Type) -> pa.Array:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from explorer.core.protocol.variant_json import MalformedVariant, variant_json
+from explorer.first_rows.variant_json import MalformedVariant, variant_json
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.variants import array, metadata, nested, objekt, primitive, short, variant_bytes
 
