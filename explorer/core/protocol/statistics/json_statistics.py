@@ -26,8 +26,8 @@ from explorer.core.protocol.statistics.present_leaves import present_leaves
 from explorer.core.protocol.statistics.similar_texts import SimilarTexts, SimilarValues
 
 _ROWS: Final = 1 << 16
-# Of similar texts: as many as processors' caches contain.
-_SIMILAR_ROWS: Final = 1 << 11
+# Of similar texts read at once: columns times rows, so that they stay in a processor's cache, and rows.
+_SIMILAR_VALUES, _LEAST_SIMILAR, _MOST_SIMILAR = 1 << 13, 1 << 8, 1 << 11
 _FEW_SIMILAR, _MOST_LEAVES, _LONG_TEXT = 256, 128, 1 << 12
 _FEW: Final = 16
 _WIDE: Final = 1_000
@@ -76,7 +76,9 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
     dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
     similar = SimilarTexts(_wire_kinds(leaves)) if _may_be_similar(dense, leaves) else None
     parts: list[ParsedTexts] = []
-    at_once = _ROWS if similar is None else _SIMILAR_ROWS
+    at_once = _ROWS
+    if similar is not None:
+        at_once = min(max(_SIMILAR_VALUES // max(len(leaves), 1), _LEAST_SIMILAR), _MOST_SIMILAR)
     for start in range(0, len(dense), at_once):
         some = dense.slice(start, at_once)
         values = [] if similar is None else similar.find(some)
