@@ -20,6 +20,7 @@ from explorer.core.protocol.arrow.arrays import int64s
 from explorer.core.protocol.arrow.arrow_types import json_variant_schema
 from explorer.core.protocol.file_locations import FileLocations
 from explorer.core.protocol.schema.data_types import StructField
+from explorer.core.protocol.schema.nested_types import holds
 from explorer.core.versions.change_feed.sources import read_estimate
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.partition_columns import partition_columns
@@ -116,7 +117,7 @@ def read_parts(
         UnsupportedFeature, NotAllowed: The location of a file cannot be read.
         NotReadHere: Spark must read them.
     """
-    reason = unread_table(columns)
+    reason = unread_table(columns) or _variants(columns)
     taken = {field.physical_name.lower() for field in columns.schema.fields}
     if reason is not None:
         raise NotReadHere(reason)
@@ -152,6 +153,12 @@ def read_parts(
         given = logical_columns(columns, schema, read_rows.columns[:own], of_file, len(read_rows.places))
         rows.append(PartRows(part, given, read_rows.columns[own:], read_rows.places))
     return rows
+
+
+def _variants(columns: ColumnSources) -> str | None:
+    """Return why rows with variants are left to Spark: the same text may be of values of two types."""
+    names = (field.name for field in columns.schema.fields if holds(field.type, "variant"))
+    return next((f"the column {name} holds variants" for name in names), None)
 
 
 def _live_files(log: DeltaLog, files: pa.Table, parts: Sequence[SourcePart]) -> list[LiveFile]:

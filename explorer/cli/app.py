@@ -53,6 +53,7 @@ _COMMANDS: Final = {
     "rows": "rows",
     "head": "rows",
     "changes": "changes",
+    "story": "story",
     "plan": "plans",
     "commit": "plans",
     "cache": "cache",

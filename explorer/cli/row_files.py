@@ -122,9 +122,13 @@ def write_rows(
 
 def json_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
     """Yield the rows of a batch as JSON lines, without newlines; columns in order, maps with text keys as objects."""
-    columns = [_plain_column(column) for column in batch.columns]
-    for values in zip(*columns, strict=True):
+    for values in zip(*plain_columns(batch), strict=True):
         yield encode(dict(zip(batch.schema.names, values, strict=True)))
+
+
+def plain_columns(rows: pa.RecordBatch | pa.Table) -> list[list[Any]]:
+    """Return the values of each column for JSON."""
+    return [_plain_column(column) for column in rows.columns]
 
 
 def _write_parquet(file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
@@ -183,7 +187,7 @@ def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return pa.array(list(texts), kind)
 
 
-def _plain_column(column: pa.Array) -> list[Any]:
+def _plain_column(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     column = with_python_dates(column)
     kind = column.type
     if not pa.types.is_nested(kind) and not isinstance(kind, pa.JsonType):

@@ -15,6 +15,7 @@ from explorer.core.protocol.schema.data_types import VOID, StructField
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.physical_columns import physical_column
 from explorer.first_rows.padding import padded_column
+from explorer.first_rows.variant_columns import with_variants_as_json
 
 
 def logical_columns(
@@ -32,6 +33,9 @@ def logical_columns(
         arrays: Those that the file holds, in the order of ``columns.stored``.
         values: The values of the partition columns, by logical name.
         rows: How many rows there are.
+
+    Raises:
+        MalformedVariant: A variant is damaged.
     """
     stored = dict(zip((field.name for field in columns.stored), arrays, strict=True))
     return [
@@ -47,5 +51,5 @@ def _column(
         return padded_column(pa.repeat(values[field.name], rows).cast(kind), field)
     if field.type == VOID:
         return pa.nulls(rows)
-    column = stored[field.name]
+    column = with_variants_as_json(stored[field.name], field.type)
     return padded_column(column if column.type == kind else physical_column(column, kind), field)

@@ -22,12 +22,14 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     has_misplaced_void,
 )
-from explorer.core.protocol.schema.nested_types import holds, nested_types
+from explorer.core.protocol.schema.nested_types import nested_types
 from explorer.data_files.arrow_columns import FieldPlaces, Shape, is_in_old_calendar
 from explorer.data_files.column_sources import ColumnSources, case_collides
 
 # No file has a column of this name: void columns are in none.
 _NOWHERE: Final = "\0"
+_HALVES: Final = (Shape("metadata", None, pa.binary()), Shape("value", None, pa.binary()))
+_IN_FILES: Final = [("metadata", "binary"), ("value", "binary")]
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 # Digits that Spark asks of a decimal for integers of as many bits: smaller ones are stored in 32.
 _DIGITS: Final = {8: 10, 16: 10, 32: 10, 64: 20}
@@ -52,8 +54,6 @@ def unread_table(columns: ColumnSources) -> str | None:
     for field in columns.stored:
         if has_misplaced_void(field.type):
             return f"the column {field.name} holds void inside another type"
-        if holds(field.type, "variant"):
-            return f"the column {field.name} holds variants"
     return None
 
 
@@ -110,6 +110,8 @@ def _typed(name: str, field_id: int | None, kind: DataType, by_id: bool) -> Shap
         case MapType():
             parts = _typed("key", None, kind.key_type, by_id), _typed("value", None, kind.value_type, by_id)
             return Shape(name, field_id, pa.map_(pa.string(), pa.null()), parts)
+        case PrimitiveType(name="variant"):
+            return Shape(name, field_id, pa.struct([]), _HALVES)
         case PrimitiveType():
             return Shape(name, field_id, to_arrow(kind))
         case _:
@@ -129,6 +131,9 @@ def _is_read(stored: Any, kind: DataType, shape: Shape, int96: bool) -> bool:
                 and _is_read(stored.key_type, kind.key_type, shape.parts[0], int96)
                 and _is_read(stored.item_type, kind.value_type, shape.parts[1], int96)
             )
+        case PrimitiveType(name="variant"):
+            # Writers disagree on which of the two comes first; shredded variants have more of them.
+            return pa.types.is_struct(stored) and sorted((part.name, str(part.type)) for part in stored) == _IN_FILES
         case PrimitiveType():
             return _is_value_read(stored.value_type if pa.types.is_dictionary(stored) else stored, kind, int96)
         case _:

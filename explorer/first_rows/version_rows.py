@@ -14,14 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import int64s
-from explorer.core.protocol.arrow.arrow_types import json_variant_schema
+from explorer.core.protocol.arrow.arrow_types import text_variant_schema
 from explorer.data_files.column_sources import ColumnSources
 from explorer.data_files.partition_columns import partition_columns
 from explorer.first_rows.file_rows import FileRows, NotReadHere, PageMemory, read_rows_from
-from explorer.first_rows.live_files import MaskedRows, live_files, read_side_by_side, read_vectors
+from explorer.first_rows.live_files import LiveFile, MaskedRows, live_files, read_side_by_side, read_vectors
 from explorer.first_rows.logical_columns import logical_columns
 from explorer.first_rows.row_page import RowPosition
 from explorer.first_rows.shapes import shapes_of
+from explorer.first_rows.variant_json import MalformedVariant
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -49,7 +50,7 @@ class VersionRows:
     def __init__(self, log: DeltaLog, snapshot: Snapshot, columns: ColumnSources, *, masked: bool) -> None:
         self._log, self.snapshot, self._columns, self.masked = log, snapshot, columns, masked
         marks = [pa.field(name, pa.int64()) for name in (_FILE, _PLACE)]
-        self._schema = pa.schema([*json_variant_schema(columns.schema), *marks])
+        self._schema = pa.schema([*text_variant_schema(columns.schema), *marks])
         self._shapes = shapes_of(columns.stored, by_id=columns.by_id)
         self._memory = PageMemory()
         self._hidden = 0
@@ -83,7 +84,7 @@ class VersionRows:
         if not self.masked:
             self._vectors |= {number: rows.masked for number, rows in zip(numbers, found, strict=True)}
         return [
-            self._table(rows, {name: array[place] for name, array in values.items()}, numbers[place])
+            self._table(rows, {name: array[place] for name, array in values.items()}, numbers[place], live[place])
             for place, rows in enumerate(found)
         ]
 
@@ -108,8 +109,11 @@ class VersionRows:
         if self._hidden > MOST_MASKED:
             raise NotReadHere(f"the deletion vectors mask more than {MOST_MASKED:,} rows")
 
-    def _table(self, rows: FileRows, values: dict[str, Any], number: int) -> pa.Table:
+    def _table(self, rows: FileRows, values: dict[str, Any], number: int, file: LiveFile) -> pa.Table:
         places = rows.places
-        given = logical_columns(self._columns, self._schema, rows.columns, values, len(places))
+        try:
+            given = logical_columns(self._columns, self._schema, rows.columns, values, len(places))
+        except MalformedVariant as error:
+            raise NotReadHere(f"a variant of the file {file.raw_path} cannot be decoded: {error}") from error
         marks = [int64s(np.full(len(places), number, np.int64)), int64s(places)]
         return pa.table([*given, *marks], schema=self._schema)

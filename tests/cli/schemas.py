@@ -22,6 +22,7 @@ from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
 from explorer.cli.commands.state import LineageLine, SnapshotDocument
+from explorer.cli.commands.story import StoryLine
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine
 from explorer.cli.errors import ErrorDocument
 from explorer.core.transaction.commit_plan import PlanDocument
@@ -87,6 +88,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
         Printed("changes-file", ChangesFile, "with --output; otherwise a line is a row, each column by its name"),
         Printed("changes-gaps", FeedGaps, "on stderr, if versions were inferred or skipped"),
     ),
+    "story": (Printed("story", StoryLine, lines=True),),
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
     "cache": (Printed("cache", CacheLine, lines=True),),

@@ -23,7 +23,7 @@ LONG = 120
 LIMIT = 60
 EDGES = (
     "char-varchar", "column-mapping", "deletion-vectors", "not-null-nested", "partition-types", "timestamp-ntz",
-    "type-widening", "schema-changes",
+    "type-widening", "schema-changes", "variant",
 )  # fmt: skip
 
 

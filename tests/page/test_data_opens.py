@@ -22,9 +22,11 @@ ROWS = pa.table({"id": list(range(150)), "name": [f"row {number}" for number in 
 def root(tmp_path: Path) -> Path:
     fields = [column("id", "long"), column("name", "string")]
     write_table(tmp_path / "w" / "t", fields, [DataFile("a.parquet", ROWS, masked=(0, 2))])
-    variant = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
-    rows = pa.table({"v": pa.array([{"metadata": b"\1\0\0", "value": b"\0"}], variant)})
-    write_table(tmp_path / "w" / "variants", [column("v", "variant")], [DataFile("a.parquet", rows)])
+    halves = [pa.field("metadata", pa.binary()), pa.field("value", pa.binary())]
+    for name, more in (("variants", []), ("shredded", [pa.field("typed_value", pa.int64())])):
+        variant = pa.struct([*halves, *more])
+        rows = pa.table({"v": pa.array([{"metadata": b"\1\0\0", "value": b"\x15text<"}], variant)})
+        write_table(tmp_path / "w" / name, [column("v", "variant")], [DataFile("a.parquet", rows)])
     return tmp_path / "w"
 
 
@@ -75,10 +77,16 @@ def test_rows_of_a_plain_condition_come_at_once_and_start_no_spark(root: Path) -
 
 
 def test_rows_that_only_spark_reads_wait_and_say_why(root: Path) -> None:
-    window = Window(Catalog([str(root)]), "?t=w/variants")
-    lead = shown(window, "?t=w/variants&tab=data", "left to Spark")
-    assert "as the column v holds variants" in lead
+    window = Window(Catalog([str(root)]), "?t=w/shredded")
+    lead = shown(window, "?t=w/shredded&tab=data", "left to Spark")
+    assert "the column v is stored as struct" in lead
     assert "Show 100 rows" in lead
+
+
+def test_variants_are_shown_as_json_without_spark(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/variants")
+    lead = shown(window, "?t=w/variants&tab=data", "text&lt;")
+    assert "Read here, without Spark" in lead
 
 
 def test_a_missing_file_is_named_and_the_page_lives(root: Path) -> None:

@@ -7,16 +7,15 @@ distinct values is an estimate, and is named so; a statistic is wrong if a reade
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import RequestError
+from explorer.core.protocol.arrow.python_dates import value_in_python
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.edit import choices, first_names
 from explorer.core.protocol.schema.nested_types import walk_structs
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
 
 _UNORDERED: Final = frozenset({"void", "variant", "binary"})
 # Statistics of times have milliseconds, values microseconds; the greatest one is truncated, not rounded up (STATS-011).
-_CUT_OFF: Final = timedelta(milliseconds=1)
+# So many microseconds it may be below.
+_CUT_OFF: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +217,8 @@ def _column(target: _Target, counts: pa.Table, rows: int, distinct: dict[int, in
     nulls = sum(counts.column(f"nulls{target.number}").to_pylist())
     least = greatest = None
     if target.ordered:
-        least = min(_values(counts, f"min{target.number}"), key=_order, default=None)
-        greatest = max(_values(counts, f"max{target.number}"), key=_order, default=None)
+        least = _furthest(counts.column(f"min{target.number}"), min)
+        greatest = _furthest(counts.column(f"max{target.number}"), max)
     number = distinct.get(target.number)
     # The estimate may be above what is possible.
     estimate = None if number is None else min(number, rows - nulls)
@@ -235,8 +235,21 @@ def _with_values(
     return replace(column, values=counted_values(log, snapshot, target.path, target.type, counted))
 
 
-def _values(counts: pa.Table, name: str) -> list[Any]:
-    return [value for value in counts.column(name).to_pylist() if value is not None]
+def _furthest(column: pa.ChunkedArray, choose: Callable[..., int]) -> Any:
+    """Return the least or the greatest value, NaN above all; None without any."""
+    values = _comparable(column)
+    known = [place for place, value in enumerate(values) if value is not None]
+    return value_in_python(column, choose(known, key=lambda place: _order(values[place]))) if known else None
+
+
+def _comparable(column: pa.ChunkedArray) -> list[Any]:
+    """Return values for comparison: days and microseconds as numbers, as Python lacks some dates and times."""
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _order(value: Any) -> tuple[bool, Any]:
@@ -261,21 +274,25 @@ def _findings(snapshot: Snapshot, targets: Sequence[_Target], counts: pa.Table) 
 def _wrong_bounds(
     snapshot: Snapshot, target: _Target, counts: pa.Table, paths: Sequence[str], masked: Sequence[int]
 ) -> Iterator[WrongStatistic]:
-    logged = snapshot.column_ranges(target.name).to_pylist()
-    aggregates = [f"{kind}{target.number}" for kind in (("nulls", "min", "max") if target.ordered else ("nulls",))]
-    for row in counts.select(["file", "rows", *aggregates]).to_pylist():
-        place = row["file"]
-        stated, path = logged[place], paths[place]
-        nulls = row[f"nulls{target.number}"]
-        if _wrong_nulls(stated, nulls, row["rows"], exact=masked[place] == 0 or bool(stated["tight"])):
-            yield WrongStatistic(path, target.name, "nullCount", stated["null_count"], nulls)
-        if not target.ordered:
-            continue
-        least, greatest = row[f"min{target.number}"], row[f"max{target.number}"]
-        if _below(least, stated["min"]):
-            yield WrongStatistic(path, target.name, "minValues", stated["min"], least)
-        if _below(stated["max"], greatest, cut_off=True):
-            yield WrongStatistic(path, target.name, "maxValues", stated["max"], greatest)
+    ranges = snapshot.column_ranges(target.name)
+    logged = ranges.select(["null_count", "num_records", "tight"]).to_pylist()
+    files, rows, nulls = (counts.column(name).to_pylist() for name in ("file", "rows", f"nulls{target.number}"))
+    for at, place in enumerate(files):
+        stated = logged[place]
+        if _wrong_nulls(stated, nulls[at], rows[at], exact=masked[place] == 0 or bool(stated["tight"])):
+            yield WrongStatistic(paths[place], target.name, "nullCount", stated["null_count"], nulls[at])
+    if not target.ordered:
+        return
+    for statistic, aggregate in (("min", f"min{target.number}"), ("max", f"max{target.number}")):
+        bounds, values = ranges.column(statistic), counts.column(aggregate)
+        cut_off = _CUT_OFF if statistic == "max" and pa.types.is_timestamp(values.type) else 0
+        compared = zip(files, _comparable(values), strict=True)
+        stated_bounds = _comparable(bounds)
+        for at, (place, found) in enumerate(compared):
+            lower, upper = (found, stated_bounds[place]) if statistic == "min" else (stated_bounds[place], found)
+            if _below(lower, upper, cut_off):
+                shown = value_in_python(bounds, place), value_in_python(values, at)
+                yield WrongStatistic(paths[place], target.name, f"{statistic}Values", *shown)
 
 
 def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) -> bool:
@@ -288,11 +305,12 @@ def _wrong_nulls(stated: dict[str, Any], nulls: int, rows: int, *, exact: bool) 
     return bool((logged == 0 and nulls) or (logged == stated["num_records"] and nulls < rows))
 
 
-def _below(value: Any, other: Any, *, cut_off: bool = False) -> bool:
-    """Return whether a value is below another; never if one is missing or NaN, which statistics leave out."""
+def _below(value: Any, other: Any, cut_off: int) -> bool:
+    """Return whether a value is below another; never if one is missing or NaN, which statistics leave out.
+
+    Args:
+        cut_off: For times, by how many microseconds the value may have been truncated; 0 for other types.
+    """
     if value is None or other is None or value != value or other != other:  # noqa: PLR0124 - NaN, as above
         return False
-    if cut_off and isinstance(value, datetime):
-        with contextlib.suppress(OverflowError):
-            return bool(value + _CUT_OFF <= other)
-    return bool(value < other)
+    return bool(value + cut_off <= other if cut_off else value < other)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
+from explorer.core.protocol.arrow.python_dates import value_in_python
 from explorer.core.protocol.sql.constants import quoted_column, range_text
 from explorer.first_rows.column_values import MOST_VALUES, ColumnValues, ValueBar, range_ends, value_bars
 from explorer.spark.engine.expressions import expressions
@@ -44,7 +45,12 @@ def counted_values(
     planned = scan(log, snapshot)
 
     values = planned.frame.where(column.isNotNull()).groupBy(column.alias("value")).agg(sf.count(sf.lit(1)).alias("n"))
-    rows = _ran(planned, values.orderBy(sf.desc("n"), sf.asc("value")).limit(MOST_VALUES + 1)).to_pylist()
+    first = _ran(planned, values.orderBy(sf.desc("n"), sf.asc("value")).limit(MOST_VALUES + 1))
+    try:
+        rows = first.to_pylist()
+    except (OverflowError, ValueError):
+        # Python lacks one of the dates or times: it could be neither compared nor searched for.
+        return replace(counted, others=counted.rows - counted.nulls)
     pairs = [(row["value"], row["n"]) for row in rows]
     complete = len(pairs) <= MOST_VALUES
     distinct = len(pairs) if complete else max(counted.distinct or 0, len(pairs))
@@ -52,8 +58,9 @@ def counted_values(
     if bars is None:
         finite = column if kind.name not in {"float", "double"} else _finite(column)
         extremes = planned.frame.agg(sf.min(finite).alias("low"), sf.max(finite).alias("high"))
-        low, high = _ran(planned, extremes).to_pylist()[0].values()
-        bars = _in_ranges(path, kind, () if low is None else range_ends(low, high, kind), planned)
+        low, high = (value_in_python(each, 0) for each in _ran(planned, extremes).columns)
+        ends = () if low is None or isinstance(low, str) or isinstance(high, str) else range_ends(low, high, kind)
+        bars = _in_ranges(path, kind, ends, planned)
     if not bars:
         bars = tuple(ValueBar(count, value) for value, count in pairs[:MOST_VALUES])
     others = counted.rows - counted.nulls - sum(bar.count for bar in bars)

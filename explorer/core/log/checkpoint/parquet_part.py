@@ -248,17 +248,18 @@ class CheckpointPart:
         return [[chunk for group in made for chunk in _chunks(group[place])] for place in range(len(names))]
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
-        """Read the statistics of some columns, a row group at a time.
+        """Read the statistics of some columns, of each row group.
 
         Raises:
             IncompleteCheckpoint: A page is damaged.
         """
-        for group in self._groups:
-            if self._cache is None:
-                yield self._statistics(group.index, group.keep, leaves)
-            else:
-                make = partial(self._statistics, group.index, group.files)
-                yield group.left(self._cache.statistics(group.index, leaves, make), some_of)
+        yield from in_parallel(partial(self._group_statistics, leaves), self._groups)
+
+    def _group_statistics(self, leaves: Sequence[StatisticsLeaf], group: _Group) -> ParsedTexts:
+        if self._cache is None:
+            return self._statistics(group.index, group.keep, leaves)
+        make = partial(self._statistics, group.index, group.files)
+        return group.left(self._cache.statistics(group.index, leaves, make), some_of)
 
     def _starts(self) -> Int64s:
         """Return the index of the first file of each row group, and at the end the number of all files."""

@@ -45,6 +45,11 @@ def json_variant_schema(schema: StructType) -> pa.Schema:
     return pa.schema(visit(schema, _JsonVariants()))
 
 
+def text_variant_schema(schema: StructType) -> pa.Schema:
+    """Return `nullable_arrow_schema` with variants as the text of their JSON."""
+    return pa.schema(visit(schema, _TextVariants()))
+
+
 def physical_arrow_schema(fields: Sequence[StructField]) -> pa.Schema:
     """Return the schema of a data file with these fields: physical names and field ids at every depth."""
     return pa.schema(visit(StructType(tuple(fields)), _Physical()))
@@ -102,6 +107,11 @@ class _Nullable(_Logical):
 class _JsonVariants(_Nullable):
     def primitive(self, kind: PrimitiveType) -> pa.DataType:
         return pa.json_() if kind.name == "variant" else super().primitive(kind)
+
+
+class _TextVariants(_Nullable):
+    def primitive(self, kind: PrimitiveType) -> pa.DataType:
+        return pa.string() if kind.name == "variant" else super().primitive(kind)
 
 
 class _Physical(_Logical):

@@ -5,9 +5,11 @@ Invariant: a column whose values Python has stays as it is.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
+
+from explorer.core.protocol.arrow.records import records
 
 _Column = TypeVar("_Column", pa.Array, pa.ChunkedArray)
 
@@ -18,6 +20,16 @@ def with_python_dates(column: _Column) -> _Column:
     if as_text == column.type or _is_in_python(column):
         return column
     return column.cast(as_text)
+
+
+def value_in_python(values: pa.Array | pa.ChunkedArray, place: int) -> Any:
+    """Return a value of a column, a date or time as text where Python lacks it."""
+    value = values.slice(place, 1)
+    try:
+        (row,) = records(pa.table([value], ["value"]))
+    except (OverflowError, ValueError):
+        return str(value.cast(pa.string())[0].as_py())
+    return row["value"]
 
 
 def _is_in_python(column: pa.Array | pa.ChunkedArray) -> bool:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Mask, bools, int64s, strings
@@ -52,10 +53,19 @@ def typed_column(values: Sequence[PrimitiveValue | None], kind: PrimitiveType) -
 
 def without_nan(column: pa.Array) -> pa.Array:
     """Return the column with null for every NaN."""
-    width = np.dtype(f"f{column.type.bit_width // 8}")
-    data = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
-    nan = np.isnan(data)
+    nan = np.isnan(_floating(column))
     return _with_nulls(column, ~nan) if nan.any() else column
+
+
+def without_infinity(column: pa.Array) -> pa.Array:
+    """Return the column with null for every infinity."""
+    infinite = np.isinf(_floating(column))
+    return _with_nulls(column, ~infinite) if infinite.any() else column
+
+
+def _floating(column: pa.Array) -> npt.NDArray[np.floating]:
+    width = np.dtype(f"f{column.type.bit_width // 8}")
+    return np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column)]
 
 
 def _with_nulls(column: pa.Array, keep: Mask) -> pa.Array:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, exact_sum, flags, mask, numbers, validity
-from explorer.core.protocol.arrow.records import records
+from explorer.core.protocol.arrow.python_dates import value_in_python
 from explorer.core.protocol.schema.data_types import type_name
 from explorer.core.protocol.statistics.column_facts import ColumnFacts
 from explorer.core.protocol.statistics.file_statistics import FileStatistics, StatisticsColumn
@@ -119,14 +119,5 @@ def _furthest(values: pa.Array, known: Mask, tight: Mask, *, greatest: bool) -> 
     furthest = (pc.max if greatest else pc.min)(chosen)
     attained = flags(pc.equal(chosen, furthest)) & tight[known]
     place = int(pc.index(chosen, furthest).as_py())
-    return _in_python(chosen.slice(place, 1)), bool(attained.any())
-
-
-def _in_python(value: pa.Array) -> BoundValue:
-    """Return the one value of an array, as text where Python has no such date or time."""
-    try:
-        (row,) = records(pa.table([value], ["value"]))
-    except (OverflowError, ValueError):
-        return str(value.cast(pa.string())[0].as_py())
-    found: BoundValue = row["value"]
-    return found
+    least_or_most: BoundValue = value_in_python(chosen, place)
+    return least_or_most, bool(attained.any())

@@ -8,7 +8,7 @@ that it refuses are left, and these are decoded one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -16,15 +16,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, Mask, bools, int64s, joined, mask, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, bools, int64s, joined, mask, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
-from explorer.core.protocol.arrow.typed_arrays import typed_column, without_nan
+from explorer.core.protocol.arrow.typed_arrays import typed_column, without_infinity, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 from explorer.core.protocol.statistics.present_leaves import present_leaves
+from explorer.core.protocol.statistics.similar_texts import SimilarTexts, SimilarValues
 
 _ROWS: Final = 1 << 16
+# Of similar texts read at once: columns times rows, so that they stay in a processor's cache, and rows.
+_SIMILAR_VALUES, _LEAST_SIMILAR, _MOST_SIMILAR = 1 << 13, 1 << 8, 1 << 11
+_FEW_SIMILAR, _MOST_LEAVES, _LONG_TEXT = 256, 128, 1 << 12
 _FEW: Final = 16
 _WIDE: Final = 1_000
 _MOST_BYTES: Final = 1 << 30
@@ -70,18 +74,73 @@ class ParsedTexts(msgspec.Struct, frozen=True):
 def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     """Parse a column of statistics; a null text has none."""
     dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
+    similar = SimilarTexts(_wire_kinds(leaves)) if _may_be_similar(dense, leaves) else None
     parts: list[ParsedTexts] = []
-    for start in range(0, len(dense), _ROWS):
-        some = dense.slice(start, _ROWS)
-        in_texts = present_leaves(some, leaves)
-        for offset, block, table in _blocks(some, in_texts, start):
-            parsed = _by_row(block, in_texts) if table is None else _by_column(table, in_texts)
-            if len(in_texts) < len(leaves):
-                parsed = _with_unknown(parsed, leaves, len(block))
-            moved = tuple((row + offset, reason) for row, reason in parsed.problems)
-            parts.append(msgspec.structs.replace(parsed, problems=moved))
+    at_once = _ROWS
+    if similar is not None:
+        at_once = min(max(_SIMILAR_VALUES // max(len(leaves), 1), _LEAST_SIMILAR), _MOST_SIMILAR)
+    for start in range(0, len(dense), at_once):
+        some = dense.slice(start, at_once)
+        values = [] if similar is None else similar.find(some)
+        parsed = _with_similar(some, leaves, values) if values else _parse_all(some, leaves)
+        parts.append(_moved(parsed, np.arange(start, start + len(some))))
     dense_statistics = concatenated(parts, leaves)
     return dense_statistics if rows is None else _spread(dense_statistics, rows, texts)
+
+
+def _may_be_similar(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> bool:
+    """Return whether there are enough texts, and these short enough, for a search of similar ones to be worth it."""
+    return len(texts) >= _FEW_SIMILAR and len(leaves) <= _MOST_LEAVES and texts.nbytes < len(texts) * _LONG_TEXT
+
+
+def _parse_all(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse texts, none of them null, whatever they are."""
+    parts: list[ParsedTexts] = []
+    in_texts = present_leaves(texts, leaves)
+    for offset, block, table in _blocks(texts, in_texts, 0):
+        parsed = _by_row(block, in_texts) if table is None else _by_column(table, in_texts)
+        if len(in_texts) < len(leaves):
+            parsed = _with_unknown(parsed, leaves, len(block))
+        parts.append(_moved(parsed, np.arange(offset, offset + len(block))))
+    return concatenated(parts, leaves)
+
+
+def _with_similar(
+    texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], similar: Sequence[SimilarValues]
+) -> ParsedTexts:
+    """Return the statistics of some texts, of which those of some shapes are already columns."""
+    parts = [_moved(_of_similar(values, leaves), values.rows) for values in similar]
+    order = [values.rows for values in similar]
+    left = np.ones(len(texts), bool)
+    for rows in order:
+        left[rows] = False
+    if left.any():
+        order.append(np.flatnonzero(left))
+        parts.append(_moved(_parse_all(texts.filter(mask(left)), leaves), order[-1]))
+    parsed = concatenated(parts, leaves)
+    return parsed if len(parts) == 1 else _taken(parsed, int64s(np.argsort(np.concatenate(order))))
+
+
+def _of_similar(values: SimilarValues, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    columns = values.columns
+    return _statistics(columns.get, leaves, len(values.rows))
+
+
+def _moved(parsed: ParsedTexts, rows: Int64s) -> ParsedTexts:
+    """Return the same with the rows of its problems taken from these."""
+    if not parsed.problems:
+        return parsed
+    moved = tuple((int(rows[row]), reason) for row, reason in parsed.problems)
+    return msgspec.structs.replace(parsed, problems=moved)
+
+
+def _taken(parsed: ParsedTexts, rows: pa.Int64Array) -> ParsedTexts:
+    """Return statistics in another order; their problems stay as they are."""
+    bounds = {
+        leaf: Bounds(column.low.take(rows), column.high.take(rows), column.nulls.take(rows))
+        for leaf, column in parsed.bounds.items()
+    }
+    return ParsedTexts(parsed.tight.take(rows), parsed.num_records.take(rows), bounds, parsed.problems)
 
 
 def _with_unknown(parsed: ParsedTexts, leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
@@ -237,21 +296,28 @@ def _ranks(texts: pa.StringArray) -> pa.Array:
 
 
 def _spread(dense: ParsedTexts, ranks: pa.Array, texts: pa.StringArray) -> ParsedTexts:
-    bounds = {
-        leaf: Bounds(column.low.take(ranks), column.high.take(ranks), column.nulls.take(ranks))
-        for leaf, column in dense.bounds.items()
-    }
     problems: tuple[tuple[int, str], ...] = ()
     if dense.problems:
         rows = [row for row, is_valid in enumerate(texts.is_valid().to_pylist()) if is_valid]
         problems = tuple((rows[rank], reason) for rank, reason in dense.problems)
-    return ParsedTexts(dense.tight.take(ranks), dense.num_records.take(ranks), bounds, problems)
+    return msgspec.structs.replace(_taken(dense, ranks), problems=problems)
 
 
 # --- by column --------------------------------------------------------------------------------------------------------
 
 _WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
 """Types read as text first: Arrow's reader accepts dates as numbers, and drops the zone of a time."""
+
+
+def _wire_kinds(leaves: Sequence[StatisticsLeaf]) -> dict[tuple[str, ...], pa.DataType]:
+    """Return the types in which the members of texts are read, by path."""
+    kinds: dict[tuple[str, ...], pa.DataType] = {("numRecords",): pa.int64(), ("tightBounds",): pa.bool_()}
+    for leaf in leaves:
+        kinds |= {(name, *leaf.path): pa.int64() for name in ("nullCount", "nullCounts")}
+        if leaf.has_bounds:
+            kind = _WIRE.get(leaf.type.name, to_arrow(leaf.type))
+            kinds |= {(name, *leaf.path): kind for name in ("minValues", "maxValues")}
+    return kinds
 
 
 def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
@@ -273,27 +339,38 @@ def _struct(tree: PathTree[pa.DataType]) -> pa.StructType:
 
 def _by_column(table: pa.Table, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     columns = {name: joined(table.column(name)) for name in table.column_names}
-    return columns_of(columns, leaves, len(table))
+    parsed = columns_of(columns, leaves, len(table))
+    # Arrow's reader makes infinities of numbers beyond the type, which do not bound finite values.
+    finite = {
+        leaf: msgspec.structs.replace(bounds, low=without_infinity(bounds.low), high=without_infinity(bounds.high))
+        for leaf, bounds in parsed.bounds.items()
+        if leaf.type.name in ("float", "double")
+    }
+    return msgspec.structs.replace(parsed, bounds=parsed.bounds | finite)
 
 
 def columns_of(columns: dict[str, pa.Array], leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
     """Return the leaves of the members of statistics (``minValues`` and so on), each an array or absent."""
-    problems: list[tuple[int, str]] = []
     members = {name: Members(column) for name, column in columns.items()}
+    return _statistics(lambda path: members[path[0]].at(path[1:]) if path[0] in members else None, leaves, length)
 
-    def member(name: str, leaf: StatisticsLeaf) -> pa.Array | None:
-        return members[name].at(leaf.path) if name in members else None
 
+def _statistics(
+    member: Callable[[tuple[str, ...]], pa.Array | None], leaves: Sequence[StatisticsLeaf], length: int
+) -> ParsedTexts:
+    """Return the leaves of statistics whose members are returned by path, None where absent."""
+    problems: list[tuple[int, str]] = []
     bounds = {}
     for leaf in leaves:
         low, high = (
-            _typed(member(name, leaf) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
+            _typed(member((name, *leaf.path)) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
             for name, upper in (("minValues", False), ("maxValues", True))
         )
-        bounds[leaf] = Bounds(low, high, _counts(member("nullCount", leaf), member("nullCounts", leaf), length))
-    tight = columns.get("tightBounds", pa.nulls(length, pa.bool_()))
-    records = _counts(columns.get("numRecords"), None, length)
-    return ParsedTexts(tight.fill_null(bools([True])[0]), records, bounds, tuple(problems))
+        first, second = (member((name, *leaf.path)) for name in ("nullCount", "nullCounts"))
+        bounds[leaf] = Bounds(low, high, _counts(first, second, length))
+    tight = member(("tightBounds",))
+    known = bools([True] * length) if tight is None else tight.fill_null(bools([True])[0])
+    return ParsedTexts(known, _counts(member(("numRecords",)), None, length), bounds, tuple(problems))
 
 
 class Members:

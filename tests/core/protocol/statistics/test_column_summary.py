@@ -17,7 +17,8 @@ import pytest
 import explorer
 from explorer.core.errors import RequestError
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.statistics.column_summary import ColumnSummary, _in_python
+from explorer.core.protocol.arrow.python_dates import value_in_python
+from explorer.core.protocol.statistics.column_summary import ColumnSummary
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, commit_info, metadata, vector, write_log
 
@@ -157,4 +158,4 @@ def test_times_are_summarized_without_pandas_and_beyond_the_years_of_python(tmp_
     assert (run.returncode, run.stdout.strip()) == (0, "2"), run.stderr
     far = pa.array([5_000_000], pa.int32()).cast(pa.date32())
     # 13,600 years after 2059-07-15, as the calendar repeats every 400 years of 146,097 days.
-    assert _in_python(far) == "15659-07-15"
+    assert value_in_python(far, 0) == "15659-07-15"
