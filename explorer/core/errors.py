@@ -22,6 +22,7 @@
     │   ├── CommitConflict          winner
     │   └── CommitUnknown           found
     ├── StorageError            unwritten; always raised ``from`` its cause
+    │   └── CatalogError            status, reason, catalog; may have no cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
@@ -42,6 +43,7 @@ from explorer.credentials import without_credentials
 
 __all__ = [
     "Cancelled",
+    "CatalogError",
     "ChangeFeedGap",
     "CommitConflict",
     "CommitError",
@@ -286,6 +288,21 @@ class StorageError(ExplorerError):
     """The store failed; the cause is chained. ``unwritten`` is True if nothing of a put was written."""
 
     unwritten: bool | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CatalogError(StorageError):
+    """A catalog refused a request, failed, or did not answer.
+
+    Attributes:
+        status: The HTTP status; None without an answer.
+        reason: The error type of the catalog's contract, or one word for what is wrong with the connection.
+        catalog: The address of its server.
+    """
+
+    status: int | None = None
+    reason: str | None = None
+    catalog: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -2,19 +2,21 @@
 
 Protocol section: Catalog-managed tables. Invariants: such a table is read only with the response of its catalog
 (CATALOG-001); for a version that the catalog returns, its commit counts, published or not, and nothing above the
-catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003).
+catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003). A version that the
+catalog ratified and whose commit is nowhere is a gap, and no older version is the newest in its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Protocol as Interface
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import RequestError, UnsupportedFeature
 from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
+from explorer.core.log.listed_log import NamedVersion
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects
@@ -22,11 +24,24 @@ from explorer.core.protocol.table_features import COORDINATED_FEATURES, about_dr
 
 _UNPUBLISHED: Final = (STAGED_FOLDER, f"{LOG_FOLDER}/_commits")
 """Where commits wait to be published; the second is that of older drafts."""
+_ANSWER: Final = "the catalog's answer"
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
+class CommitCatalog(Interface):
+    """A catalog that ratifies the commits of one table."""
+
+    def current(self) -> CatalogCommits:
+        """Return what it has ratified by now.
+
+        Raises:
+            CatalogError: It refused, failed, or did not answer.
+            TableNotFound: It has no such table any more.
+        """
+
+
 class CatalogCommits(msgspec.Struct, frozen=True):
-    """The catalog's response.
+    """The catalog's response; as a catalog, one that ratifies no more.
 
     Attributes:
         latest: The newest version that it ratified.
@@ -35,6 +50,10 @@ class CatalogCommits(msgspec.Struct, frozen=True):
 
     latest: int
     commits: dict[int, str | bytes] = {}
+
+    def current(self) -> CatalogCommits:
+        """Return the response itself."""
+        return self
 
 
 def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
@@ -45,7 +64,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
     """
     commits = {version: path for version, path in listing.commits.items() if version <= catalog.latest}
     commits |= {version: _staged(version, staged, catalog.latest) for version, staged in catalog.commits.items()}
-    return msgspec.structs.replace(
+    known = msgspec.structs.replace(
         listing,
         commits=dict(sorted(commits.items())),
         checkpoints=tuple(checkpoint for checkpoint in listing.checkpoints if checkpoint.version <= catalog.latest),
@@ -54,6 +73,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         by_catalog=True,
         named=None,
     )
+    return known.with_named(NamedVersion(catalog.latest, (_ANSWER,)))
 
 
 def check_published(store: LogStore, protocol: Protocol, version: int) -> None:

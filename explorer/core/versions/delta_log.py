@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature, VersionNotFound
-from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
@@ -71,7 +71,7 @@ class DeltaLog:
     def __init__(
         self,
         store: LogStore,
-        catalog: CatalogCommits | None = None,
+        catalog: CommitCatalog | None = None,
         time_zone: tzinfo = UTC,
         indexes: Callable[[], IndexCache | None] | None = None,
     ) -> None:
@@ -79,7 +79,9 @@ class DeltaLog:
 
         Args:
             time_zone: The zone of partition values without a zone.
+            catalog: The catalog that ratifies the commits; None for a table that no catalog manages.
             indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
+                commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
