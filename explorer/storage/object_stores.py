@@ -1,7 +1,8 @@
 """Options -> an object store: S3, Google Cloud Storage, Azure.
 
 Options have the names of the Rust object_store crate (``aws_access_key_id``, ``endpoint``, ``region``, ``allow_http``,
-...); what is not given comes from the environment. Invariant: no error that leaves here holds a secret.
+...); what is not given comes from the environment. The option ``credential_provider`` is a function that returns the
+credential, as the stores of obstore take it. Invariant: no error that leaves here holds a secret.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from explorer.core.errors import RequestError
 from explorer.credentials import concealed, secrets_of
+from explorer.storage.credential_provider import CREDENTIAL_PROVIDER, watched
 from explorer.storage.exclusive_creation import CreationProof
 from explorer.storage.objects import ObjectLogStore
 from explorer.storage.roots import AllowedRoots, Opener
@@ -49,6 +51,8 @@ def open_bucket(
             f"{url!r} names no bucket or container. Give it before the folder, as in {scheme}://bucket/sales/orders.",
             location=url,
         )
+    provider = watched(options)
+    options = {name: value for name, value in options.items() if name != CREDENTIAL_PROVIDER}
     prefix = environment.lower()
     known = {name: value for name, value in os.environ.items() if name.startswith(environment)}
     secrets = secrets_of({**known, **options})
@@ -63,6 +67,7 @@ def open_bucket(
             config=config,
             client_options=client or None,
             retry_config={"retry_timeout": timedelta(seconds=GIVEN_UP)},
+            credential_provider=provider,
         )
         store = open_it()
     except (BaseError, ValueError, TypeError) as error:
@@ -76,8 +81,9 @@ def open_bucket(
         store,
         url,
         opener,
-        configured=bool(options),
+        configured=bool(options) or provider is not None,
         secrets=secrets,
+        provider=provider,
         creation=CreationProof(_identity(bucket, known, options), single_try),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from explorer.core.errors import LimitExceeded, StorageError
+from explorer.core.errors import ExplorerError, LimitExceeded, StorageError
 from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.protocol.limits import check_file
 from explorer.core.protocol.log_store import (
@@ -25,6 +25,7 @@ from explorer.core.protocol.log_store import (
 )
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
+from explorer.storage.credential_provider import WatchedProvider
 from explorer.storage.exclusive_creation import (
     ConditionMissingError,
     CreationProof,
@@ -56,10 +57,12 @@ class ObjectLogStore:
         opener: Opens an absolute location that the log names.
         prefix: The root's key inside the store, without slashes at its ends.
         configured: True if the store was opened with options, which others do not know.
+        secrets: Texts that no error may contain, longest first.
+        provider: Gives the store its credentials; None if it has those of its options or of the environment.
         creation: Proves that a name is created only once; None for a store that this process implements itself.
 
     Attributes:
-        configured, secrets: As given.
+        configured: As given.
     """
 
     def __init__(
@@ -71,10 +74,12 @@ class ObjectLogStore:
         *,
         configured: bool = False,
         secrets: tuple[str, ...] = (),
+        provider: WatchedProvider | None = None,
         creation: CreationProof | None = None,
     ) -> None:
         self.configured = configured
-        self.secrets = secrets
+        self._secrets = secrets
+        self._provider = provider
         self._store = store
         self._opener = opener
         self._creation = creation
@@ -85,6 +90,12 @@ class ObjectLogStore:
     def root(self) -> str:
         """The root as a URL."""
         return self._root
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that no error may contain, longest first: those that are known by now."""
+        given = () if self._provider is None else self._provider.secrets
+        return tuple(sorted((*self._secrets, *given), key=len, reverse=True)) if given else self._secrets
 
     def sendable(self, path: str) -> tuple[ObjectStore, str]:
         """Return the obstore store and the key of an object, for another process; it holds the credentials."""
@@ -436,7 +447,10 @@ class ObjectLogStore:
         while (page := self._asked(lambda: next(pages, None))) is not None:
             yield page
 
-    def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> StorageError:
+    def _failed(self, action: str, path: str, error: Exception, *, unwritten: bool = False) -> ExplorerError:
+        refused = None if self._provider is None else self._provider.failure
+        if isinstance(refused, ExplorerError):
+            return refused
         message = str(error)
         if (harmless := concealed(message, self.secrets)) != message:
             # The cause is shown in tracebacks, and a store's answer may repeat what it was sent.
