@@ -9,14 +9,15 @@ catalog ratified and whose commit is nowhere is a gap, and no older version is t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol as Interface
+from typing import Final
+from typing import Protocol as Interface
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import RequestError, UnsupportedFeature
-from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.listed_log import NamedVersion
+from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.log_store import JoinedObjects, LogStore, ObjectMeta, joined_objects

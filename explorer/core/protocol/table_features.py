@@ -356,9 +356,9 @@ def check_unmanaged(protocol: Protocol, published: int) -> None:
         return
     raise UnsupportedFeature(
         f"A catalog manages the commits of this table ({', '.join(managed)}). Version {published} is the last one "
-        "published in the log; newer versions may be in the catalog alone, so no version is shown as the newest. Read "
-        "the table by its name in the catalog, or pass the commits that the catalog ratified (`catalog` of "
-        "`open_table`).",
+        "published in the log; newer versions may be in the catalog alone, so no version is shown as the newest. Open "
+        "the table by its name in the catalog, uc://CATALOG.SCHEMA.TABLE, with UNITY_CATALOG_URL set to the catalog's "
+        "server.",
         features=managed,
         operation="read",
         version=published,

@@ -101,6 +101,11 @@ class DeltaLog:
         return self.store.root
 
     @property
+    def catalog(self) -> CommitCatalog | None:
+        """The catalog that ratifies the commits; None if there is none, or the table was opened without it."""
+        return self._current.source.catalog
+
+    @property
     def name(self) -> str:
         """The last part of the location."""
         return self.location.rstrip("/").rsplit("/", 1)[-1]
@@ -368,7 +373,7 @@ class DeltaLog:
         """
         from explorer.core.log.verify.integrity import verify
 
-        return verify(self.store)
+        return verify(self.store, self.catalog)
 
     @located
     def column_lineage(self) -> Lineage:
