@@ -7,13 +7,26 @@ what the catalog shows, not what an answer that was lost might have been.
 
 from __future__ import annotations
 
+from typing import Final
+
 from explorer.catalogs.address import CatalogAddress
 from explorer.catalogs.client import CatalogClient
-from explorer.catalogs.contract import LoadedTable
+from explorer.catalogs.contract import LoadedTable, TableUpdate
 from explorer.catalogs.entry import CatalogEntry
 from explorer.catalogs.refusals import wrong_answer
-from explorer.core.errors import TableNotFound
+from explorer.catalogs.updates import add_commit, change_actions
+from explorer.core.errors import CatalogError, TableNotFound
 from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.log.ratifying_catalog import StagedCommit, TableChanges, Verdict
+from explorer.core.protocol.json_values import JsonObject
+
+_VERDICTS: Final[dict[str, Verdict]] = {
+    "CommitVersionConflictException": "taken",
+    "UpdateRequirementConflictException": "changed",
+    "ResourceExhaustedException": "full",
+    "CommitStateUnknownException": "unknown",
+}
+_NEVER_SENT: Final = frozenset({"unreachable", "certificate"})
 
 
 class ManagedCommits:
@@ -27,6 +40,7 @@ class ManagedCommits:
 
     def __init__(self, client: CatalogClient, address: CatalogAddress, entry: CatalogEntry) -> None:
         self._client, self._address, self._entry = client, address, entry
+        self._etag = ""
 
     def current(self) -> CatalogCommits:
         """Return what the catalog has ratified by now.
@@ -36,6 +50,41 @@ class ManagedCommits:
             CatalogError: The catalog refused, failed, or did not answer.
         """
         return self._ratified(self._client.load_table(self._address))
+
+    def propose(self, commit: StagedCommit, changes: TableChanges) -> Verdict:
+        """Send a commit, and the changes that it makes besides its files.
+
+        Raises:
+            CatalogError: The catalog refused it for good; nothing was committed.
+            TableNotFound: The table was dropped or renamed.
+        """
+        actions = change_actions(changes)
+        requirements: tuple[JsonObject, ...] = (self._same_table(),)
+        if any(action["action"] != "set-domain-metadata" for action in actions):
+            requirements = (*requirements, {"type": "assert-etag", "etag": self._etag})
+        try:
+            self._client.update_table(self._address, TableUpdate(requirements, (*actions, add_commit(commit))))
+        except CatalogError as error:
+            verdict = _VERDICTS.get(error.reason or "")
+            if verdict is None and (error.status is None or error.status >= 500 or error.status == 429):
+                # Without an answer, or with that of a server that failed or was busy, it may be done: looking is safe.
+                verdict = None if error.reason in _NEVER_SENT or error.status == 501 else "unknown"
+            if verdict is None:
+                raise
+            return verdict
+        return "ratified"
+
+    def report_published(self, version: int) -> None:
+        """Say that all versions up to one are published.
+
+        Raises:
+            CatalogError: The catalog refused, failed, or did not answer; the same can be said again.
+        """
+        action: JsonObject = {"action": "set-latest-backfilled-version", "latest-published-version": version}
+        self._client.update_table(self._address, TableUpdate((self._same_table(),), (action,)))
+
+    def _same_table(self) -> JsonObject:
+        return {"type": "assert-table-uuid", "uuid": self._entry.table_id}
 
     def _ratified(self, loaded: LoadedTable) -> CatalogCommits:
         """Read an answer, and check that it is of this table."""
@@ -47,5 +96,6 @@ class ManagedCommits:
             )
         if loaded.latest_table_version is None:
             raise wrong_answer(self._client.settings, f"loading {self._address.url}", "it has no latest-table-version")
+        self._etag = loaded.metadata.etag
         commits: dict[int, str | bytes] = {commit.version: commit.file_name for commit in loaded.commits}
         return CatalogCommits(loaded.latest_table_version, commits)

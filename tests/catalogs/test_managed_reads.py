@@ -73,7 +73,7 @@ def test_a_dropped_table_is_named_and_one_that_took_its_name_is_not_read_instead
     make_managed: Make, server: Any
 ) -> None:
     made = make_managed()
-    if not made.client.settings.url == server.url:
+    if made.client.settings.url != server.url:
         pytest.skip("the tests' own server drops tables")
     table = made.open()
     tables = server.state.catalogs["main"]["shop"]

@@ -265,8 +265,8 @@ class LogListing(msgspec.Struct, frozen=True):
         if self.by_catalog:
             known = f"{self._readable()} can be read by number. ".capitalize() if readable else ""
             raise VersionGap(
-                f"The catalog ratified version {version}, but {newest}, and the catalog names none after it, so version "
-                f"{version} cannot be rebuilt. {known}Restore the missing log files from a backup.",
+                f"The catalog ratified version {version}, but {newest}, and the catalog names none after it, so "
+                f"version {version} cannot be rebuilt. {known}Restore the missing log files from a backup.",
                 version=version,
                 missing=self.recorded + 1,
                 earliest=readable[0] if readable else None,

@@ -21,7 +21,7 @@ from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
-from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.protocol.log_store import LogStore
@@ -476,6 +476,11 @@ class DeltaLog:
         """Return the commit file of the newest version as listed; None where it is missing."""
         recent = self._current.recent().listing
         return recent.commits.get(recent.latest)
+
+    def commit_path(self, version: int) -> str:
+        """Return the key of the commit file of a version; until it is published, that of its staged file."""
+        path = self._current.recent().listing.commits.get(version)
+        return commit_name(version) if path is None else path.path
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
         """Run a step on the files of a version; if one vanished meanwhile, again on the remaining ones (LOG-022).
