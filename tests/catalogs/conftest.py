@@ -60,9 +60,9 @@ def make_managed(request: pytest.FixtureRequest) -> Callable[..., Managed]:
         pytest.skip("UNITY_CATALOG_URL names no server")
     client = client_of(settings_from())
 
-    def make(**properties: str) -> Managed:
+    def make(columns: int = 2, **properties: str) -> Managed:
         name = f"t_{uuid4().hex[:8]}"
-        folder = create_managed(client, "main", "shop", name, **properties)
+        folder = create_managed(client, name, properties, columns=columns)
         return Managed(f"uc://main.shop.{name}", name, folder, client)
 
     return make

@@ -129,7 +129,7 @@ def test_upkeep_is_the_catalog_s_and_checkpoints_are_not(make_managed: Make) -> 
         assert table.commit(plan).outcome == "rejected"
     off = table.plan({"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "false"}})
     assert [guard.name for guard in off.blocking] == ["catalog-timestamps"]
-    stage_rows(made.client, "main", "shop", made.name, [1], 3)
+    stage_rows(made.client, made.name, [1], 3)
     assert [guard.name for guard in table.plan({"kind": "checkpoint"}).blocking] == ["published"]
     commit(table, batch("later"))
     assert table.commit(table.plan({"kind": "checkpoint"})).outcome == "committed"
@@ -141,7 +141,7 @@ def test_a_commit_that_came_first_is_judged_and_waiting_ones_are_published(make_
     table = made.open()
     plan = table.plan(batch("mine"))
     for version in (1, 2):
-        stage_rows(made.client, "main", "shop", made.name, [version], version)
+        stage_rows(made.client, made.name, [version], version)
     result = table.commit(plan)
     assert (result.outcome, result.version) == ("committed", 3)
     assert log_of(made) == [f"{version:020d}.json" for version in range(4)]
@@ -161,7 +161,7 @@ def test_a_commit_that_changed_the_metadata_first_conflicts(make_managed: Make) 
 def test_a_full_catalog_is_relieved_by_publishing(make_managed: Make) -> None:
     made = make_managed()
     for version in range(1, 11):
-        stage_rows(made.client, "main", "shop", made.name, [version], version)
+        stage_rows(made.client, made.name, [version], version)
     table = made.open()
     result = commit(table, batch("eleven"))
     assert result.version == 11

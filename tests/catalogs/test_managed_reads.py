@@ -20,7 +20,7 @@ def three(make_managed: Make) -> Any:
     """Versions 1 to 3 are ratified and not published, each with a row of its number."""
     made = make_managed()
     for version in (1, 2, 3):
-        stage_rows(made.client, "main", "shop", made.name, [version], version)
+        stage_rows(made.client, made.name, [version], version)
     return made
 
 
@@ -45,7 +45,7 @@ def test_unpublished_versions_are_read_in_every_way(three: Any) -> None:
 def test_versions_that_others_commit_appear_in_an_open_table(three: Any) -> None:
     table = three.open()
     assert table.latest_version() == 3
-    stage_rows(three.client, "main", "shop", three.name, [4, 5], 4)
+    stage_rows(three.client, three.name, [4, 5], 4)
     before = table.snapshot()
     table.refresh()
     assert (before.version, table.snapshot().version, table.snapshot().num_files) == (3, 4, 4)

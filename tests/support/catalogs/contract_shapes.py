@@ -87,12 +87,12 @@ class SetTableComment(_Shape, tag_field="action", tag="set-table-comment"):
     comment: str
 
 
-class Clustering(msgspec.Struct, forbid_unknown_fields=True):
-    clusteringColumns: list[list[str]]
+class Clustering(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    clustering_columns: list[list[str]]
 
 
-class RowTracking(msgspec.Struct, forbid_unknown_fields=True):
-    rowIdHighWaterMark: Long
+class RowTracking(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    row_id_high_water_mark: Long
 
 
 class Domains(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from explorer.catalogs.client import CatalogClient
 
-SCHEMA = {
+BASE = "/delta/v1/catalogs/main/schemas/shop"
+SCHEMA: dict[str, Any] = {
     "type": "struct",
     "fields": [
         {"name": "id", "type": "long", "nullable": True, "metadata": {}},
@@ -29,10 +30,14 @@ def folder_of(location: str) -> Path:
     return Path(unquote(urlsplit(location).path))
 
 
-def create_managed(client: CatalogClient, catalog: str, schema: str, name: str, **properties: str) -> Path:
-    """Create a table whose commits the catalog manages: the staging table, version 0 in its log, the table."""
-    base = f"/delta/v1/catalogs/{catalog}/schemas/{schema}"
-    staged: dict[str, Any] = msgspec.json.decode(client._http.post(f"{base}/staging-tables", {"name": name}))
+def create_managed(client: CatalogClient, name: str, properties: dict[str, str], *, columns: int = 2) -> Path:
+    """Create a table whose commits the catalog manages: the staging table, version 0 in its log, the table.
+
+    Args:
+        columns: How many of the columns of `SCHEMA` it has.
+    """
+    schema = {**SCHEMA, "fields": SCHEMA["fields"][:columns]}
+    staged: dict[str, Any] = msgspec.json.decode(client._http.post(f"{BASE}/staging-tables", {"name": name}))
     required = staged["required-protocol"]
     configuration = {**staged["required-properties"], **properties}
     now = time.time_ns() // 1_000_000
@@ -47,7 +52,7 @@ def create_managed(client: CatalogClient, catalog: str, schema: str, name: str, 
         "engineInfo": "tests", "txnId": str(uuid4()),
     }  # fmt: skip
     metadata = {
-        "id": str(uuid4()), "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(SCHEMA),
+        "id": str(uuid4()), "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(schema),
         "partitionColumns": [], "configuration": configuration, "createdTime": now,
     }  # fmt: skip
     log = folder_of(staged["location"]) / "_delta_log"
@@ -55,22 +60,22 @@ def create_managed(client: CatalogClient, catalog: str, schema: str, name: str, 
     lines = ({"commitInfo": info}, {"protocol": protocol}, {"metaData": metadata})
     (log / f"{0:020d}.json").write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
     client._http.post(
-        f"{base}/tables",
+        f"{BASE}/tables",
         {
-            "name": name, "location": staged["location"], "table-type": "MANAGED", "columns": SCHEMA,
+            "name": name, "location": staged["location"], "table-type": "MANAGED", "columns": schema,
             "protocol": required, "properties": configuration, "last-commit-timestamp-ms": now,
         },
     )  # fmt: skip
     return folder_of(staged["location"])
 
 
-def stage_rows(client: CatalogClient, catalog: str, schema: str, name: str, ids: list[int], version: int) -> str:
+def stage_rows(client: CatalogClient, name: str, ids: list[int], version: int) -> str:
     """Commit rows as another writer does: a data file, a staged commit, and the catalog's consent; not published.
 
     Returns:
         The name of the staged commit.
     """
-    path = f"/delta/v1/catalogs/{catalog}/schemas/{schema}/tables/{name}"
+    path = f"{BASE}/tables/{name}"
     loaded: dict[str, Any] = msgspec.json.decode(client._http.get(path))
     folder = folder_of(loaded["metadata"]["location"])
     file = f"part-{uuid4()}.parquet"

@@ -245,9 +245,9 @@ class UnityState:
 
     def _set_domains(self, table: CatalogTable, domains: shapes.Domains) -> None:
         if domains.clustering is not None:
-            table.properties["delta.clusteringColumns"] = json.dumps(domains.clustering.clusteringColumns)
+            table.properties["delta.clusteringColumns"] = json.dumps(domains.clustering.clustering_columns)
         if domains.row_tracking is not None:
-            mark = str(domains.row_tracking.rowIdHighWaterMark)
+            mark = str(domains.row_tracking.row_id_high_water_mark)
             table.properties["delta.rowTracking.rowIdHighWaterMark"] = mark
 
     def _check_contract(self, protocol: shapes.Protocol, properties: dict[str, str]) -> None:
