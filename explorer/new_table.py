@@ -138,5 +138,8 @@ class NewTable:
         if not isinstance(plan, CommitPlan):
             raise RequestError(f"There is no table at {self.location} yet, so there is nothing to maintain.")
         if self.read_only:
-            raise NotAllowed(f"The table {self.location} was opened read-only.", location=self.location)
+            raise NotAllowed(
+                f"The table {self.location} was opened read-only. To change it, open it with read_only=False.",
+                location=self.location,
+            )
         return commit_plan(self.place, plan, context_of(self.roots), reason=reason, user=user)

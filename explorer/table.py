@@ -456,7 +456,10 @@ class Table(DeltaLog):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise NotAllowed(f"The table {self.location} was opened read-only.", location=self.location)
+            raise NotAllowed(
+                f"The table {self.location} was opened read-only. To change it, open it with read_only=False.",
+                location=self.location,
+            )
 
     @located
     def matrix(

@@ -144,6 +144,8 @@ def files_of_empty_strings(
     Args:
         columns: The logical and the physical name of each partition column of strings.
     """
+    if not any(source.may_have_empty_values() for source in files.sources):
+        return None
     maps = files.select(["partition_values"]).column(0)
     for name, physical in columns:
         chunks = [partition_texts(chunk, physical) for chunk in maps.chunks if len(chunk)]

@@ -86,6 +86,10 @@ class FileSource(Protocol):
         """Read the statistics of some columns, some files at a time."""
         ...
 
+    def may_have_empty_values(self) -> bool:
+        """Return False if no file has an empty string as a partition value."""
+        ...
+
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """Return the files whose path is one of the keys: row, path, deletion-vector id."""
         ...
@@ -248,6 +252,10 @@ class LineSource:
         """Yield the statistics of some columns, of all files at once."""
         if self._lines:
             yield parse_texts(_stats(self._lines), leaves)
+
+    def may_have_empty_values(self) -> bool:
+        """Return False if no file has an empty string as a partition value."""
+        return any(b'""' in bytes(line.partition_values) for line in self._lines)
 
     def find(self, keys: Collection[str]) -> list[tuple[int, str, str | None]]:
         """Return the files whose path is one of the keys: row, path, deletion-vector id."""

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.arrow.arrays import Mask, flags, strings, validity
+from explorer.core.protocol.arrow.arrays import Mask, flags, numbers, strings, validity
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
@@ -200,6 +200,14 @@ def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
         name: The column's physical name, the key of the maps.
     """
     return maps.items.take(_entry_indexes(maps, name))
+
+
+def has_empty_values(maps: pa.MapArray) -> bool:
+    """Return whether an empty string is among the partition values of files, of any column."""
+    import pyarrow.compute as pc
+
+    lengths, has_text = numbers(pc.binary_length(maps.items))
+    return bool((has_text & (lengths == 0)).any())
 
 
 def recorded_partitions(maps: pa.MapArray, name: str) -> Mask:

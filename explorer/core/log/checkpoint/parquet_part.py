@@ -6,14 +6,13 @@ record, since one wrong count there would lose files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -32,6 +31,7 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
 from explorer.core.protocol.logical_files import rows_among
+from explorer.core.protocol.partition_values import has_empty_values
 from explorer.core.protocol.record_counts import counts_of_column
 from explorer.core.protocol.statistics.json_statistics import (
     ParsedTexts,
@@ -48,6 +48,7 @@ _T = TypeVar("_T")
 
 _TEXTS: Final = ("stats",)
 _IDS: Final = "identities of vectors"
+_NONE: Final = np.zeros(0, np.int64)
 # Texts decoded at once where only a number of each is stored: about as many as caches can contain.
 _AT_ONCE: Final = 1 << 12
 # The minimum of rows in a chunk, on average, where rows are left out without a copy.
@@ -55,18 +56,40 @@ _IN_A_CHUNK: Final = 1 << 9
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
-class _Group(msgspec.Struct, frozen=True):
-    """Some files of a row group: their rows, and the rows that are files at all (None is all of them).
+class _Group:
+    """Some files of a row group; what is left of a column after files were left out is made at its first use.
 
-    Paths and sizes are those of the files, in one chunk or several; where sizes are None, they are not read.
+    Args:
+        index: The place of the row group.
+        heads: Columns of files that are already read: ``path``, ``raw_path``, and ``size`` where the file has it.
+        keep: The rows of these files, without those left out; None is all rows.
+        files: The rows that are files at all; None is all rows.
+        left_out: Positions in the heads that are not among these files.
     """
 
-    index: int
-    raw_paths: pa.ChunkedArray
-    paths: pa.ChunkedArray
-    sizes: pa.ChunkedArray | None
-    keep: Mask | None
-    files: Mask | None
+    def __init__(
+        self,
+        index: int,
+        heads: Mapping[str, pa.ChunkedArray],
+        keep: Mask | None,
+        files: Mask | None,
+        left_out: Int64s = _NONE,
+    ) -> None:
+        self.index, self.keep, self.files = index, keep, files
+        self.num_rows = len(heads["path"]) - len(left_out)
+        self._heads, self._left_out = heads, left_out
+        self._left: dict[str, pa.ChunkedArray] = {} if len(left_out) else dict(heads)
+
+    @property
+    def heads(self) -> Collection[str]:
+        """The columns that are already read."""
+        return self._heads.keys()
+
+    def head(self, name: str) -> pa.ChunkedArray:
+        """Return one of the columns that are already read, in one chunk or several."""
+        if name not in self._left:
+            self._left[name] = _left(self._heads[name], self._left_out)
+        return self._left[name]
 
     def left(self, of_all: _T, some: Callable[[_T, Mask], _T]) -> _T:
         """Return the part of a value about all files of the row group that is about these."""
@@ -78,17 +101,9 @@ class _Group(msgspec.Struct, frozen=True):
         """Return the same files without those at some positions."""
         if not len(places):
             return self
-        keep = np.ones(len(self.paths), bool) if self.keep is None else self.keep.copy()
+        keep = np.ones(self.num_rows, bool) if self.keep is None else self.keep.copy()
         keep[np.flatnonzero(keep)[places]] = False
-        raw_paths = _left(self.raw_paths, places)
-        paths = raw_paths if self.paths is self.raw_paths else _left(self.paths, places)
-        sizes = None if self.sizes is None else _left(self.sizes, places)
-        return _Group(self.index, raw_paths, paths, sizes, keep, self.files)
-
-    def known(self) -> dict[str, pa.ChunkedArray]:
-        """Return the columns of files that are already read."""
-        sizes = {} if self.sizes is None else {"size": self.sizes}
-        return {"path": self.paths, "raw_path": self.raw_paths, **sizes}
+        return _Group(self.index, {name: self.head(name) for name in self.heads}, keep, self.files, places)
 
 
 class CheckpointPart:
@@ -124,12 +139,12 @@ class CheckpointPart:
     @property
     def num_rows(self) -> int:
         """How many files."""
-        return sum(len(group.paths) for group in self._groups)
+        return sum(group.num_rows for group in self._groups)
 
     @property
     def num_bytes(self) -> int:
         """The approximate memory of its paths and sizes."""
-        return sum(column.nbytes for group in self._groups for column in group.known().values())
+        return sum(group.head(name).nbytes for group in self._groups for name in group.heads)
 
     @property
     def num_groups(self) -> int:
@@ -167,7 +182,7 @@ class CheckpointPart:
             lambda place: self._groups[place].without(of_groups[place] - starts[place]), range(len(self._groups))
         )
         part = copy(self)
-        part._groups = tuple(group for group in groups if len(group.paths))
+        part._groups = tuple(group for group in groups if group.num_rows)
         return part
 
     def around(self, start: int, stop: int) -> tuple[CheckpointPart, int]:
@@ -177,6 +192,23 @@ class CheckpointPart:
         part = copy(self)
         part._groups = self._groups[first:end]
         return part, int(starts[first])
+
+    def may_have_empty_values(self) -> bool:
+        """Return False if no file has an empty string as a partition value; files that are left out count.
+
+        Raises:
+            IncompleteCheckpoint: A page is damaged.
+        """
+        with self._reading():
+            return any(in_parallel(self._group_may_have_empty_values, self._groups))
+
+    def _group_may_have_empty_values(self, group: _Group) -> bool:
+        if self._cache is None:
+            (maps,) = self._made(group.index, group.keep, ["partition_values"])
+        else:
+            make = partial(self._made, group.index, group.files)
+            (maps,) = self._cache.columns(group.index, ["partition_values"], make)
+        return has_empty_values(maps)
 
     def batches(self, length: int) -> Iterator[pa.StructArray]:
         """Read the rows as they are, up to so many at a time.
@@ -230,7 +262,7 @@ class CheckpointPart:
 
     def _starts(self) -> Int64s:
         """Return the index of the first file of each row group, and at the end the number of all files."""
-        return np.cumsum([0, *(len(group.paths) for group in self._groups)])
+        return np.cumsum([0, *(group.num_rows for group in self._groups)])
 
     def _of_files(self, indexes: Sequence[int]) -> tuple[_Group, ...]:
         """Return the row groups with files in them. The columns that show which rows are files are read immediately."""
@@ -253,17 +285,18 @@ class CheckpointPart:
         raw_paths = (raw_paths if keep is None else _filtered(raw_paths, keep)).cast(pa.string())
         if sizes is not None:
             sizes = (sizes if keep is None else _filtered(sizes, keep)).cast(pa.int64())
-        paths, raw = decoded_paths(raw_paths), pa.chunked_array([raw_paths])
-        decoded = raw if paths is raw_paths else pa.chunked_array([paths])
-        return _Group(index, raw, decoded, None if sizes is None else pa.chunked_array([sizes]), keep, keep)
+        columns = {"path": decoded_paths(raw_paths), "raw_path": raw_paths}
+        if sizes is not None:
+            columns["size"] = sizes
+        return _Group(index, {name: pa.chunked_array([column]) for name, column in columns.items()}, keep, keep)
 
     def _matches(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
         """Return the files of a row group whose path is wanted: row in the group, path, deletion-vector id."""
-        rows = int64s(rows_among(group.paths, wanted))
+        paths = group.head("path")
+        rows = int64s(rows_among(paths, wanted))
         if not len(rows):
             return []
-        paths = group.paths.take(rows).to_pylist()
-        return list(zip(rows.to_pylist(), paths, self._vector_ids(group, rows), strict=True))
+        return list(zip(rows.to_pylist(), paths.take(rows).to_pylist(), self._vector_ids(group, rows), strict=True))
 
     def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
         """Return the identities of the deletion vectors of some files, None without one."""
@@ -287,7 +320,9 @@ class CheckpointPart:
 
     def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
         """Return columns of the files of a row group."""
-        columns: dict[str, pa.Array | pa.ChunkedArray] = dict(group.known())
+        columns: dict[str, pa.Array | pa.ChunkedArray] = {
+            name: group.head(name) for name in names if name in group.heads
+        }
         missing = [name for name in names if name not in columns]
         if self._cache is None:
             made = self._made(group.index, group.keep, missing)
