@@ -26,6 +26,7 @@ from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots
+from explorer.storage.served_root import GivenRoots
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -619,19 +620,19 @@ class Table(DeltaLog):
         )
 
     @overload
-    def erasure(self, where: str, *, beside: Sequence[str] = ()) -> Erasure: ...
+    def erasure(self, where: str, *, beside: GivenRoots = ()) -> Erasure: ...
 
     @overload
-    def erasure(self, where: Mapping[str, str], *, beside: Sequence[str] = ()) -> dict[str, Erasure]: ...
+    def erasure(self, where: Mapping[str, str], *, beside: GivenRoots = ()) -> dict[str, Erasure]: ...
 
-    def erasure(self, where: str | Mapping[str, str], *, beside: Sequence[str] = ()) -> Erasure | dict[str, Erasure]:
+    def erasure(self, where: str | Mapping[str, str], *, beside: GivenRoots = ()) -> Erasure | dict[str, Erasure]:
         """Find every stored copy of the rows that match: live, masked, history, change feed, orphans, and the log.
 
         Args:
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
-            beside: Tables, or folders of tables: those that share files with this one, or have a column of a predicate,
-                are named as not searched. Only their logs are read.
+            beside: Tables, or places that hold tables: those that share files with this one, or have a column of a
+                predicate, are named as not searched. Only their logs are read.
 
         Returns:
             A proof; of several predicates one each, by name.
@@ -646,7 +647,7 @@ class Table(DeltaLog):
         return self.erasure_job(where, beside=beside).result()
 
     def erasure_job(
-        self, predicates: Mapping[str, str], now: datetime | None = None, *, beside: Sequence[str] = ()
+        self, predicates: Mapping[str, str], now: datetime | None = None, *, beside: GivenRoots = ()
     ) -> Job[dict[str, Erasure]]:
         """Begin what `erasure` does, as a job that reports progress and can be cancelled.
 
@@ -667,8 +668,9 @@ class Table(DeltaLog):
 
         def others() -> Iterator[Neighbour]:
             for ref in places.tables():
-                yield Neighbour(ref.location, partial(open_table, ref.location, read_only=True))
-            yield from (out_of_reach(*folder) for folder in places.unreadable)
+                opened = partial(open_table, ref.location, storage_options=ref.storage_options, read_only=True)
+                yield Neighbour(ref.location, opened)
+            yield from (out_of_reach(each.location, each.why) for each in places.unlisted)
 
         present = datetime.now(UTC) if now is None else now
         return erasure_job(self, predicates, present, others=others(), looked_in=places.locations)

@@ -14,6 +14,7 @@ from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError
 from explorer.fleet import TableAudit, audits
 from explorer.fleet.processes import pooled
+from explorer.storage.served_root import ServedRoot
 from tests.support.comparison.audited_tables import DAY, NOW, ago
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import METADATA, PROTOCOL
@@ -58,14 +59,14 @@ def test_processes_answer_as_one_does_and_a_broken_table_stops_none(tmp_path: Pa
     assert errors == {str(tmp_path / "zz"): "TableNotFound"}
 
 
-def _dies_on_three(place: str) -> TableAudit:
-    if place == "3":
+def _dies_on_three(place: ServedRoot) -> TableAudit:
+    if place.place == "3":
         os._exit(9)
-    return TableAudit(place)
+    return TableAudit(place.place)
 
 
 def test_a_table_that_ends_its_process_is_named_and_the_others_are_done() -> None:
-    found = list(pooled(iter(map(str, range(6))), _dies_on_three, 1))
+    found = list(pooled(iter(map(ServedRoot, map(str, range(6)))), _dies_on_three, 1))
     assert sorted(each.location for each in found) == list("012345")
     (failed,) = (each for each in found if each.error is not None)
     assert failed.location == "3"
@@ -73,15 +74,15 @@ def test_a_table_that_ends_its_process_is_named_and_the_others_are_done() -> Non
     assert "ended" in failed.error.message
 
 
-def _takes_long_but_for_one(place: str) -> TableAudit:
-    if place != "0":
+def _takes_long_but_for_one(place: ServedRoot) -> TableAudit:
+    if place.place != "0":
         time.sleep(120)
-    return TableAudit(place)
+    return TableAudit(place.place)
 
 
 def test_an_audit_that_nobody_goes_on_with_ends_its_processes_whatever_they_read() -> None:
     before = {process.pid for process in active_children()}
-    found = pooled(iter(map(str, range(9))), _takes_long_but_for_one, 2)
+    found = pooled(iter(map(ServedRoot, map(str, range(9)))), _takes_long_but_for_one, 2)
     assert next(found).location == "0"
     started = {process.pid for process in active_children()} - before
     assert len(started) == 2

@@ -251,24 +251,43 @@ def patience(text: str) -> Iterator[None]:
         yield
 
 
+class Counts:
+    """What is counted while tables are searched for and read."""
+
+    def __init__(self, text: str, show: Callable[[str], None]) -> None:
+        self._text, self._show = text, show
+        self._done = self._folders = 0
+
+    @property
+    def line(self) -> str:
+        """The text with the counts so far."""
+        parts = [f"{self._done:,} done"] if self._done else []
+        parts += [fmt.plural(self._folders, "folder") + " searched"] if self._folders > 1 else []
+        return f"{self._text}: {', '.join(parts)}" if parts else self._text
+
+    def done(self) -> None:
+        """Count a thing that is done."""
+        self._done += 1
+        self._show(self.line)
+
+    def searched(self, folders: int) -> None:
+        """Take the number of folders that were searched."""
+        self._folders = folders
+        self._show(self.line)
+
+
 @contextlib.contextmanager
-def counting(text: str) -> Iterator[Callable[[], None]]:
-    """Show the same with a count: call the yielded function once for each thing that is done."""
+def counting(text: str) -> Iterator[Counts]:
+    """Show the same with counts."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield Counts(text, lambda _line: None)
         return
     from rich.console import Console
 
     status = Console(stderr=True, markup=False, emoji=False).status(text)
-    done = 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        status.update(f"{text}: {done:,} done")
-
-    with later(status), _silence_shown(status, lambda: f"{text}: {done:,} done" if done else text):
-        yield count
+    counts = Counts(text, status.update)
+    with later(status), _silence_shown(status, lambda: counts.line):
+        yield counts
 
 
 @contextlib.contextmanager

@@ -7,7 +7,8 @@ process that reads it, stops no other; what is kept of a table that is done is a
 holds a credential.
 """
 
-from explorer.fleet.audits import SCHEMA, audit, audits, places, ranked, row_of
+from explorer.fleet.audits import SCHEMA, audit, audits, ranked, row_of
 from explorer.fleet.one_table import TableAudit
+from explorer.fleet.places import places
 
 __all__ = ["SCHEMA", "TableAudit", "audit", "audits", "places", "ranked", "row_of"]

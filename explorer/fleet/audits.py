@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +14,12 @@ import pyarrow as pa
 
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.options import AuditOptions
-from explorer.core.errors import RequestError, StorageError, TableNotFound
 from explorer.fleet.one_table import TableAudit, answer
+from explorer.fleet.places import places
 from explorer.fleet.processes import in_processes
 from explorer.fleet.record import AuditRecord
 from explorer.fleet.spark_tasks import on_spark
-from explorer.storage.roots import Roots, is_url, places_of, resolved_folder
-from explorer.storage.served_roots import table_folders
+from explorer.storage.served_root import GivenRoots
 
 SCHEMA: Final = pa.schema(
     [
@@ -42,7 +40,7 @@ SCHEMA: Final = pa.schema(
 
 
 def audit(
-    roots: Roots,
+    roots: GivenRoots,
     storage_options: Mapping[str, Any] | None = None,
     *,
     check_files: bool = False,
@@ -58,8 +56,8 @@ def audit(
     Call it below ``if __name__ == "__main__":`` in a script: other processes load the script too.
 
     Args:
-        roots: Tables, or folders that hold tables; URLs of tables in object stores.
-        storage_options: Options of the object stores.
+        roots: Tables, or places that hold tables: folders, or URLs of object stores.
+        storage_options: Options of the object stores; a `ServedRoot` has its own.
         check_files, verify, check_footers: As in `explorer.Table.audit`.
         processes: How many processes read; None for as many as there are processors, one reads here.
         spark: Read in Spark's tasks instead.
@@ -84,7 +82,7 @@ def audit(
 
 
 def audits(
-    roots: Roots,
+    roots: GivenRoots,
     storage_options: Mapping[str, Any] | None = None,
     *,
     options: AuditOptions = AuditOptions(),  # noqa: B008 - it is frozen
@@ -92,6 +90,7 @@ def audits(
     spark: bool = False,
     resume: str | os.PathLike[str] | None = None,
     now: datetime | None = None,
+    searched: Callable[[int], None] | None = None,
 ) -> Iterator[TableAudit]:
     """Audit every table at or below some places; yield each as it is done. Arguments and errors as of `audit`.
 
@@ -99,12 +98,13 @@ def audits(
         roots, storage_options, processes, spark, resume: As in `audit`.
         options: Additional inputs.
         now: The present of all of them, with a zone; else that of this machine at the start.
+        searched: As of `places`.
     """
     present = datetime.now(UTC) if now is None else now
-    task = partial(answer, storage_options=storage_options, options=options, now=present)
+    task = partial(answer, options=options, now=present)
 
     def answered(known: Mapping[str, int]) -> Iterator[TableAudit]:
-        known_task, found_places = partial(task, known=known), places(roots)
+        known_task, found_places = partial(task, known=known), places(roots, storage_options, searched=searched)
         if spark:
             return on_spark(found_places, known_task)
         return in_processes(found_places, known_task, processes or os.cpu_count() or 1)
@@ -149,49 +149,3 @@ def row_of(audited: TableAudit) -> dict[str, Any]:
             "findings": [each.id for each in findings],
         }
     return row | {"errors": counts["error"], "warnings": counts["warning"], "notes": counts["info"]}
-
-
-_DEPTH: Final = 24
-
-
-def places(roots: Roots) -> Iterator[str | TableAudit]:
-    """Yield the tables at or below some places, each once, and errors for folders that cannot be listed."""
-    seen = set()
-    for place in chain.from_iterable(map(_below, places_of(roots))):
-        name = place if isinstance(place, str) else place.location
-        if name not in seen:
-            seen.add(name)
-            yield place
-
-
-def _below(root: str) -> Iterator[str | TableAudit]:
-    if is_url(root):
-        yield root
-        return
-    try:
-        folder = resolved_folder(root)
-    except RequestError as refusal:
-        yield TableAudit(root, error=refusal)
-        return
-    unreadable: list[tuple[Path, OSError]] = []
-    count = 0
-    for path in table_folders(folder, depth=_DEPTH, unreadable=lambda *failed: unreadable.append(failed)):
-        count += 1
-        yield str(path)
-    for path, error in unreadable:
-        if path != folder or not isinstance(error, FileNotFoundError | NotADirectoryError):
-            yield TableAudit(str(path), error=_unlisted(path, error))
-            count += 1
-    if not count:
-        message = f"There is no Delta table in {root} or below it. Give a table, or a folder of tables."
-        yield TableAudit(root, error=TableNotFound(message, location=root))
-
-
-def _unlisted(path: Path, error: OSError) -> StorageError:
-    failure = StorageError(
-        f"The folder {path} cannot be listed: {error.strerror or error}. Tables below it are not audited. Let this "
-        "user read it, or leave it out.",
-        path=str(path),
-    )
-    failure.__cause__ = error
-    return failure

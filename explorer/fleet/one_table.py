@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,6 +12,7 @@ from explorer.auditing.document import AuditDocument, audit_document
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import ExplorerError
 from explorer.credentials import concealed, secrets_of
+from explorer.storage.served_root import ServedRoot
 from explorer.table import open_table
 
 
@@ -31,22 +32,21 @@ class TableAudit(msgspec.Struct, frozen=True):
     known: bool = False
 
 
-Task: TypeAlias = Callable[[str], TableAudit]
-"""What audits the table at a location."""
+Task: TypeAlias = Callable[[ServedRoot], TableAudit]
+"""What audits the table at a place."""
 
 
 def answer(
-    location: str,
+    place: ServedRoot,
     *,
-    storage_options: Mapping[str, Any] | None,
     options: AuditOptions,
     now: datetime,
     known: Mapping[str, int],
 ) -> TableAudit:
     """Audit one table; whatever is wrong with it is part of the answer."""
-    secrets = secrets_of(storage_options or {})
+    location, secrets = place.place, secrets_of(place.storage_options)
     try:
-        table = open_table(location, storage_options=storage_options, cache=False)
+        table = open_table(location, storage_options=place.storage_options, cache=False)
         if known.get(location) == table.latest_version():
             return TableAudit(location, known=True)
         audited = table.audit(now, **msgspec.structs.asdict(options))

@@ -17,29 +17,30 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.fleet.one_table import TableAudit, Task, fault
+from explorer.storage.served_root import ServedRoot
 
 _FEW: Final = 16
 """So many tables are read before another process is worth its start."""
 _AHEAD: Final = 4
 
 
-def in_processes(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
+def in_processes(places: Iterator[ServedRoot | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
     """Audit few tables here, many in processes that are started afresh: they share no lock and no thread."""
     few = list(islice(places, _FEW + 1))
     if processes <= 1 or len(few) <= _FEW:
         for place in chain(few, places):
-            yield task(place) if isinstance(place, str) else place
+            yield place if isinstance(place, TableAudit) else task(place)
         return
     yield from pooled(chain(few, places), task, processes)
 
 
-def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
+def pooled(places: Iterator[ServedRoot | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
     """Keep few places in flight at a time, so that any number of them is possible."""
-    waiting: dict[Future[TableAudit], str] = {}
+    waiting: dict[Future[TableAudit], ServedRoot] = {}
     with closing(_Readers(task)) as readers:
         pool = readers.pool(processes)
         for place in places:
-            if not isinstance(place, str):
+            if isinstance(place, TableAudit):
                 yield place
                 continue
             with _undisturbed():
@@ -60,7 +61,7 @@ def pooled(places: Iterator[str | TableAudit], task: Task, processes: int) -> It
         pool.shutdown()
 
 
-def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit], list[str]]:
+def _collected(waiting: dict[Future[TableAudit], ServedRoot]) -> tuple[list[TableAudit], list[ServedRoot]]:
     """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
     audited, lost = [], []
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
@@ -72,7 +73,7 @@ def _collected(waiting: dict[Future[TableAudit], str]) -> tuple[list[TableAudit]
     return audited, lost
 
 
-def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit]:
+def _one_by_one(places: Sequence[ServedRoot], readers: _Readers) -> Iterator[TableAudit]:
     """Audit places whose process ended, each in a process of its own, so that only the cause is lost."""
     for place in places:
         pool = readers.pool(1)
@@ -81,7 +82,8 @@ def _one_by_one(places: Sequence[str], readers: _Readers) -> Iterator[TableAudit
         try:
             yield waiting.result()
         except BrokenProcessPool:
-            yield TableAudit(place, error=fault(place, "the process that read it ended, perhaps for lack of memory"))
+            ended = fault(place.place, "the process that read it ended, perhaps for lack of memory")
+            yield TableAudit(place.place, error=ended)
         pool.shutdown()
 
 
@@ -145,6 +147,6 @@ def _end_with(parent: Connection) -> None:
     os._exit(1)
 
 
-def _do(place: str) -> TableAudit:
+def _do(place: ServedRoot) -> TableAudit:
     assert _task is not None
     return _task(place)

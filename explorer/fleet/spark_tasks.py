@@ -20,7 +20,11 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.table_features import supported_features
 from explorer.credentials import concealed, secrets_of
 from explorer.fleet.one_table import TableAudit, Task
+from explorer.fleet.places import below
+from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import known_scheme
+from explorer.storage.served_root import ServedRoot
+from explorer.storage.table_search.trees import open_tree
 from explorer.table import Table, open_table
 
 if TYPE_CHECKING:
@@ -37,25 +41,31 @@ class _TaskResult(msgspec.Struct):
     known: bool
 
 
-def on_spark(places: Iterator[str | TableAudit], task: Task) -> Iterator[TableAudit]:
+def on_spark(places: Iterator[ServedRoot | TableAudit], task: Task) -> Iterator[TableAudit]:
     from explorer.spark.engine.session import require_pyspark
 
     require_pyspark()
     from explorer.spark.map_tables import map_tables
 
     given = list(places)
-    yield from (place for place in given if not isinstance(place, str))
-    locations = [place for place in given if isinstance(place, str)]
-    for place in locations:
-        scheme = known_scheme(place)
-        if scheme is not None and not scheme.persistent:
-            raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
-    answers = map_tables("Audit", locations, partial(_in_task, task=task), _ANSWERS).result()
+    yield from (place for place in given if isinstance(place, TableAudit))
+    tables = [place for place in given if isinstance(place, ServedRoot)]
+    for place in tables:
+        _check_seen(place.place)
+    options = {place.place: place.storage_options for place in tables if place.storage_options}
+    audit = partial(_in_task, task=task, options=options)
+    answers = map_tables("Audit", [place.place for place in tables], audit, _ANSWERS).result()
     yield from (_read_answer(row) for row in answers.to_pylist())
 
 
-def _in_task(location: str, task: Task) -> dict[str, Any]:
-    audited = task(location)
+def _check_seen(place: str) -> None:
+    scheme = known_scheme(place)
+    if scheme is not None and not scheme.persistent:
+        raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
+
+
+def _in_task(location: str, task: Task, options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    audited = task(ServedRoot(location, storage_options=options.get(location, {})))
     error = None if audited.error is None else audited.error.facts()
     return {"location": location, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
 
@@ -105,13 +115,14 @@ def survey(
     """Survey many tables.
 
     Args:
-        locations: As for `explorer.open_table`; tasks must be able to reach local ones.
+        locations: Tables, as for `explorer.open_table`, or places that hold tables; tasks must be able to reach local
+            ones.
         storage_options: Options of the object stores.
         roots: Places that may be read; None allows every place.
         verify: Also verify each log in whole, which reads all of it.
 
     Returns:
-        A job, whose result has one row for each location, in their order, with the columns of `SCHEMA`.
+        A job, whose result has one row for each table, in the order of the locations, with the columns of `SCHEMA`.
 
     Raises:
         RequestError: A location is in memory, which no task can see.
@@ -122,15 +133,28 @@ def survey(
     require_pyspark()
     from explorer.spark.map_tables import map_tables
 
-    places = [os.fspath(location) for location in locations]
+    given = [each for place in map(os.fspath, locations) for each in _tables_at(place, storage_options, roots)]
+    places = [each.location if isinstance(each, TableAudit) else each.place for each in given]
     for place in places:
-        scheme = known_scheme(place)
-        if scheme is not None and not scheme.persistent:
-            raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
+        _check_seen(place)
     # A task has another working folder, in which a relative path means another table.
     absolute = [place if "://" in place else os.path.realpath(place) for place in places]
-    task = partial(survey_row, storage_options=storage_options, roots=roots, verify=verify)
+    unlisted = {each.location: each.error for each in given if isinstance(each, TableAudit)}
+    errors = {place: (type(error).__name__, error.message) for place, error in unlisted.items() if error is not None}
+    task = partial(survey_row, storage_options=storage_options, roots=roots, verify=verify, unlisted=errors)
     return map_tables("Survey", absolute, task, SCHEMA)
+
+
+def _tables_at(
+    place: str, options: Mapping[str, Any] | None, roots: Sequence[str] | None
+) -> list[ServedRoot | TableAudit]:
+    """Return the tables below a place, and the folders that cannot be listed; the place itself where it is a table."""
+    root = ServedRoot(place, storage_options=options or {})
+    if roots is not None and not AllowedRoots(roots).allow(place):
+        return [root]
+    found = list(below(root))
+    alone = len(found) == 1 and (isinstance(found[0], TableAudit) or found[0].place == open_tree(root).root)
+    return [root] if alone else found
 
 
 def survey_row(
@@ -139,9 +163,17 @@ def survey_row(
     roots: Sequence[str] | None = None,
     *,
     verify: bool = False,
+    unlisted: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """Return one row of the survey; the arguments are those of `survey`."""
+    """Return one row of the survey.
+
+    Args:
+        location, storage_options, roots, verify: As of `survey`.
+        unlisted: Folders that cannot be listed, and so are no tables: the class of the error and its message.
+    """
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names) | {"location": location, "problems": []}
+    if unlisted and location in unlisted:
+        return row | dict(zip(("error", "message"), unlisted[location], strict=True))
     secrets = secrets_of(storage_options or {})
     try:
         table = open_table(location, storage_options=storage_options, roots=roots, cache=False)

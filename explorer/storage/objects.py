@@ -140,6 +140,27 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("list", "", error) from error
 
+    def folders(self, below: str = "") -> list[str]:
+        """List the names of the folders directly inside a folder, by requests that end at the next slash."""
+        import obstore
+
+        prefix = f"{self._prefix}{below}".rstrip("/")
+        try:
+            listed = self._asked(lambda: obstore.list_with_delimiter(self._store, prefix or None))
+        except Exception as error:
+            raise self._failed("list", below, error) from error
+        return [each.rstrip("/").rpartition("/")[2] for each in listed["common_prefixes"]]
+
+    def has_folder(self, below: str) -> bool:
+        """Return whether anything is stored inside a folder, by one request."""
+        import obstore
+
+        pages = iter(obstore.list(self._store, f"{self._prefix}{below}", chunk_size=1))
+        try:
+            return bool(self._asked(lambda: next(pages, None)))
+        except Exception as error:
+            raise self._failed("list", "", error) from error
+
     def list_files(self) -> pa.Table:
         """List what is stored under the root."""
         import obstore

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.core.errors import RequestError
 from explorer.core.protocol.log_store import LogStore
@@ -18,6 +18,10 @@ from explorer.storage.local import open_folder
 from explorer.storage.memory import open_memory
 from explorer.storage.object_stores import open_bucket
 from explorer.storage.roots import AllowedRoots, Opener, is_url
+
+if TYPE_CHECKING:
+    from explorer.storage.served_root import ServedRoot
+    from explorer.storage.table_search.folder_tree import FolderTree
 
 Rows = Literal["on disk", "fetched", "copied"]
 
@@ -38,6 +42,8 @@ class Scheme:
         listed: Whether texts that say what a location may be list it; other spellings of a storage are not listed.
         persistent: Whether its tables outlive the process.
         environment: How the environment variables begin that hold its credentials; empty if it needs none.
+        folders: Opens the folders below a root, to search them for tables; None if the root's store lists them, which
+            every `explorer.storage.objects.ObjectLogStore` does.
     """
 
     name: str
@@ -48,6 +54,14 @@ class Scheme:
     listed: bool = False
     persistent: bool = True
     environment: str = ""
+    folders: Callable[[ServedRoot], FolderTree] | None = None
+
+
+def _local_folders(root: ServedRoot) -> FolderTree:
+    # Late, as most commands search for no tables.
+    from explorer.storage.table_search.local_folders import LocalFolders
+
+    return LocalFolders(root)
 
 
 _S3: Final = partial(open_bucket, environment="AWS_")
@@ -61,7 +75,7 @@ _ABFSS: Final = "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"
 SCHEMES: Final = {
     row.name: row
     for row in (
-        Scheme("file", open_folder, "on disk", listed=True),
+        Scheme("file", open_folder, "on disk", listed=True, folders=_local_folders),
         Scheme("s3", _S3, spark_scheme="s3a", file_system=_S3A, listed=True, environment="AWS_"),
         Scheme("s3a", _S3, spark_scheme="s3a", file_system=_S3A, environment="AWS_"),
         Scheme("gs", _GOOGLE, spark_scheme="gs", file_system=_GCS, listed=True, environment="GOOGLE_"),

@@ -2,33 +2,47 @@
 
 A table's name is the name of its root and its path below, ``sales/eu/orders``. A name is resolved, symlinks and all,
 and must then still be under its root: ``..``, an escaping symlink, an absolute path, a drive letter are all refused.
+A table under two roots is listed once, under the root that is nearest to it; its name under the other one works too.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any, Final
 
-from explorer.core.errors import NotAllowed, TableNotFound
-from explorer.storage.roots import Roots, check_plain, is_url, places_of, resolved_folder
+from explorer.core.errors import NotAllowed, RequestError, TableNotFound
+from explorer.storage.roots import is_url, meant_by
+from explorer.storage.schemes import scheme_of
+from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
+from explorer.storage.table_search.folder_tree import FolderTree
+from explorer.storage.table_search.search import TableSearch, Unlisted
+from explorer.storage.table_search.trees import open_tree
 
-_DEPTH = 6
-_MOST = 5_000
-_LOG = "_delta_log"
-_NAMED = 3
+MOST_TABLES: Final = 100_000
+"""How many tables a server lists under a root unless it is set."""
+_NAMED: Final = 3
+# A store may take an escaped slash for a slash.
+_ESCAPED: Final = re.compile("%2f|%5c", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
-    """A table under a root: its served name, where it is, and the root that it must stay under."""
+    """A table under a root.
+
+    Attributes:
+        name: Its served name.
+        location: Where it is.
+        root: The root that it must stay under.
+        storage_options: Those of the root, which may hold secrets.
+    """
 
     name: str
     location: str
     root: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def folder(self) -> str:
@@ -41,55 +55,108 @@ class TableRef:
         return self.name.rpartition("/")[2]
 
 
+@dataclass(frozen=True, slots=True)
+class NamedRoot:
+    """A root with the name that is free for it.
+
+    Attributes:
+        name: What the names of its tables begin with.
+        given: The root as it was given.
+        tree: Its folders.
+        leave_out: Folders that are roots themselves, by their paths below this one.
+        note: What is said of such folders; empty without them.
+    """
+
+    name: str
+    given: ServedRoot
+    tree: FolderTree
+    leave_out: frozenset[str] = frozenset()
+    note: str = ""
+
+    def search(self, *, most: int | None = None, known: Collection[str] = ()) -> TableSearch:
+        """Return a search for its tables; arguments as of `TableSearch`."""
+        return TableSearch(self.tree, most=most, leave_out=self.leave_out, known=known)
+
+    def found(self, each: str | Unlisted) -> TableRef | Unlisted:
+        """Return the table of a path that a search found, or why it cannot be served."""
+        if isinstance(each, Unlisted):
+            return each
+        location = self.tree.location(each)
+        if not self.takes(each):
+            refusal = NotAllowed(
+                f"{location} is not listed: its name contains a backslash, a control character or an escaped slash, "
+                "which an address cannot hold safely. Rename the folder, or read the table with another command.",
+                location=location,
+            )
+            return Unlisted(location, refusal, each)
+        return self.ref(each, location)
+
+    def ref(self, below: str, location: str) -> TableRef:
+        """Return the table at a path."""
+        name = f"{self.name}/{below}" if below else self.name
+        return TableRef(name, location, self.tree.root, self.given.storage_options)
+
+    def takes(self, below: str) -> bool:
+        """Return whether a path below the root is plain."""
+        plain = "\x00" not in below and "\\" not in below
+        if not plain or (is_url(self.given.place) and _ESCAPED.search(below)):
+            return False
+        return not below or not {"", ".", ".."}.intersection(below.split("/"))
+
+
 class ServedRoots:
     """The served roots.
 
     Args:
-        roots: Directories (or ``file://`` URLs of them), or URLs of tables in a store that is not a file system; or one
-            of these.
-        most: How many tables are listed under a directory; None for all of them.
+        roots: Tables, or places that hold tables: folders of this machine, URLs of stores.
+        most: How many tables are listed under a root; None for all of them.
 
     Attributes:
-        cut: Directories with more tables than were listed the last time.
-        unreadable: Folders that could not be read the last time, and why.
+        named: The roots, in the order given.
+        most: As given.
+        cut: Roots with more tables than were listed the last time.
+        unlisted: Folders that could not be listed the last time.
 
     Raises:
-        TableNotFound: A root does not exist.
-        RequestError: A root names no place.
+        TableNotFound: A root on this machine does not exist.
+        RequestError: A root names no place, or its name or its options do not fit.
     """
 
-    def __init__(self, roots: Roots, *, most: int | None = _MOST) -> None:
-        self._most = sys.maxsize if most is None else most
+    def __init__(self, roots: GivenRoots, *, most: int | None = MOST_TABLES) -> None:
+        self.most = most
         self.cut: tuple[str, ...] = ()
-        self.unreadable: tuple[tuple[str, str], ...] = ()
-        self._folders: dict[str, Path] = {}
-        self._remote: dict[str, str] = {}
-        for root in places_of(roots):
-            self._add(root)
+        self.unlisted: tuple[Unlisted, ...] = ()
+        named: dict[str, NamedRoot] = {}
+        for root in given_roots(roots):
+            tree = open_tree(root)
+            name = _free(_name(root, tree), named)
+            named[name] = NamedRoot(name, root, tree)
+        self._named = {root.name: _without_inner(root, tuple(named.values())) for root in named.values()}
+
+    @property
+    def named(self) -> tuple[NamedRoot, ...]:
+        """The roots, in the order given."""
+        return tuple(self._named.values())
 
     @property
     def locations(self) -> tuple[str, ...]:
         """The roots, resolved, in the order given."""
-        return (*map(str, self._folders.values()), *self._remote.values())
+        return tuple(root.tree.root for root in self.named)
 
     def tables(self) -> Iterator[TableRef]:
-        """Yield the tables by name; after the last, ``cut`` and ``unreadable`` say what was left out."""
-        cut: list[str] = []
-        unreadable: list[tuple[str, str]] = []
-
-        def failed(path: Path, error: OSError) -> None:
-            unreadable.append((str(path), error.strerror or str(error)))
-
-        for name, folder in self._folders.items():
-            for count, path in enumerate(table_folders(folder, unreadable=failed)):
-                if count >= self._most:
-                    cut.append(str(folder))
-                    break
-                below = path.relative_to(folder).as_posix()
-                yield TableRef(name if below == "." else f"{name}/{below}", str(path), str(folder))
-        for name, location in self._remote.items():
-            yield TableRef(name, location, location)
-        self.cut, self.unreadable = tuple(cut), tuple(unreadable)
+        """Yield the tables as they are found; after the last, ``cut`` and ``unlisted`` say what was left out."""
+        cut, unlisted = list[str](), list[Unlisted]()
+        for root in self.named:
+            search = root.search(most=self.most)
+            for each in search.found():
+                table = root.found(each)
+                if isinstance(table, TableRef):
+                    yield table
+                else:
+                    unlisted.append(table)
+            if search.cut:
+                cut.append(root.tree.root)
+        self.cut, self.unlisted = tuple(cut), tuple(unlisted)
 
     def locate(self, name: str) -> TableRef:
         """Return the table of a served name; opening it shows whether it exists.
@@ -97,86 +164,81 @@ class ServedRoots:
         Raises:
             NotAllowed: The name leads outside the served roots.
         """
-        if name in self._remote:
-            return TableRef(name, self._remote[name], self._remote[name])
         first, _, below = name.partition("/")
-        folder = self._folders.get(first)
-        if folder is None or "\x00" in name or "\\" in below or ".." in below.split("/") or below.startswith("/"):
+        root, below = self._named.get(first), below.removesuffix("/")
+        if root is None or not root.takes(below):
             raise self._refused(name)
         try:
-            path = (folder / below).resolve()
-        except (OSError, RuntimeError) as error:
+            location = root.tree.checked_location(below)
+        except NotAllowed as error:
             raise self._refused(name) from error
-        if not path.is_relative_to(folder):
-            raise self._refused(name)
-        return TableRef(name.rstrip("/"), str(path), str(folder))
+        return root.ref(below, location)
 
     def _refused(self, name: str) -> NotAllowed:
-        roots = [*self._folders, *self._remote]
+        roots = list(self._named)
         named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
         return NotAllowed(
             f"{name!r} is not in a served folder. A table's name starts with the name of its served folder: {named}.",
             location=name,
         )
 
-    def _add(self, root: str) -> None:
-        check_plain(root)
-        if is_url(root):
-            parts = urlsplit(root)
-            self._remote[self._free(parts.path.rstrip("/").rpartition("/")[2] or parts.netloc)] = root
-            return
-        folder = resolved_folder(root)
+
+def _name(root: ServedRoot, tree: FolderTree) -> str:
+    """Return what the names of a root's tables begin with."""
+    if not is_url(root.place):
+        folder = Path(tree.root)
         if not folder.is_dir():
             raise TableNotFound(
-                f"The root {root} is not a folder. Give a folder that holds Delta tables.", location=root
+                f"The root {root.place} is not a folder. Give a folder that holds Delta tables.", location=root.place
             )
-        self._folders[self._free(folder.name or "root")] = folder
+        return _checked_name(root) or folder.name or "root"
+    return _checked_name(root) or meant_by(root.place).rstrip("/").rpartition("/")[2]
 
-    def _free(self, name: str) -> str:
-        taken = {*self._folders, *self._remote}
-        return (
-            name if name not in taken else next(f"{name}~{n}" for n in range(2, 10_000) if f"{name}~{n}" not in taken)
+
+def _checked_name(root: ServedRoot) -> str:
+    if root.name in {".", ".."} or re.search(r"[/\\\x00-\x1f]", root.name):
+        raise RequestError(
+            f"{root.name!r} cannot be the name of the root {root.place}: it is the first part of its tables' names. "
+            "Give a name without slashes.",
+            field="name",
+            location=root.place,
         )
+    return root.name
 
 
-def table_folders(
-    root: Path, *, depth: int = _DEPTH, unreadable: Callable[[Path, OSError], None] | None = None
-) -> Iterator[Path]:
-    """Yield the folders of tables at or below a folder, by name; folders inside a table are skipped.
-
-    Args:
-        root: The folder, resolved; a link that leads out of it is not followed.
-        unreadable: Called with each folder that cannot be read, and why; such a folder is skipped.
-    """
-    yield from _below(root, root, depth, unreadable or (lambda _path, _error: None))
+def _free(name: str, taken: Collection[str]) -> str:
+    return name if name not in taken else next(f"{name}~{n}" for n in range(2, 10_000) if f"{name}~{n}" not in taken)
 
 
-def _below(folder: Path, root: Path, depth: int, unreadable: Callable[[Path, OSError], None]) -> Iterator[Path]:
-    try:
-        if (folder / _LOG).is_dir():
-            yield folder
-            return
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name) if depth > 0 else []
-    except OSError as error:
-        unreadable(folder, error)
-        return
-    for entry in entries:
-        if entry.name.startswith((".", "_")) or not _is_folder(entry):
-            continue
-        path = Path(entry.path)
-        if entry.is_symlink() and not _leads_down(path, folder, root):
-            continue
-        yield from _below(path, root, depth - 1, unreadable)
+def _without_inner(root: NamedRoot, roots: tuple[NamedRoot, ...]) -> NamedRoot:
+    """Return a root that leaves out the other roots inside it, so that each table is listed once."""
+    mine, inner = _parts(root), dict[str, NamedRoot]()
+    place = roots.index(root)
+    for other_place, other in enumerate(roots):
+        theirs = _parts(other)
+        inside = theirs[: len(mine)] == mine and (len(theirs) > len(mine) or other_place < place)
+        if other is not root and inside and _same_store(root, other):
+            inner["/".join(theirs[len(mine) :])] = other
+    if not inner:
+        return root
+    if "" in inner:
+        note = f"{root.name} is the same place as {inner[''].name}. Its tables are listed under {inner[''].name}."
+    else:
+        names = ", ".join(sorted({other.name for other in inner.values()}))
+        note = f"{names} {'is' if len(inner) == 1 else 'are'} inside {root.name}. Tables there are listed once, under "
+        note += f"{names}." if len(inner) == 1 else "these names."
+    return replace(root, leave_out=frozenset(inner), note=note)
 
 
-def _leads_down(link: Path, folder: Path, root: Path) -> bool:
-    """Return whether a link stays under the root and does not lead back to a folder above it."""
-    target = link.resolve()
-    return target.is_relative_to(root) and not folder.resolve().is_relative_to(target)
+def _same_store(root: NamedRoot, other: NamedRoot) -> bool:
+    """Return whether one place is the same for both: the options of a store may name another server."""
+    return not is_url(root.given.place) or root.given.storage_options == other.given.storage_options
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
+def _parts(root: NamedRoot) -> tuple[str, ...]:
+    """Return the place of a root as its storage and the parts of its path."""
+    if not is_url(root.given.place):
+        return ("file", *Path(root.tree.root).parts)
+    storage = scheme_of(root.given.place)
+    place = meant_by(root.given.place).partition("://")[2]
+    return (storage.environment or storage.name, *filter(None, place.split("/")))

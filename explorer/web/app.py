@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -36,6 +36,8 @@ from explorer.page.session import Session
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.report.signature import SigningKey
+from explorer.storage.served_root import GivenRoots
+from explorer.storage.served_roots import MOST_TABLES
 from explorer.web.home.session import HomeSession
 from explorer.web.html import (
     environment,
@@ -95,19 +97,26 @@ _VISIT = 4 * 3_600_000  # ms without a page that end a visit; first.js has the s
 
 
 def create_app(
-    roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None
+    roots: GivenRoots,
+    *,
+    allow_commits: bool = False,
+    key: SigningKey | None = None,
+    most_tables: int | None = MOST_TABLES,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
     Args:
-        roots: Folders that hold Delta tables. Nothing outside them is shown.
+        roots: Places that hold Delta tables: folders, or URLs of stores. Nothing outside them is shown.
         allow_commits: Allow commits; otherwise tables are opened read-only.
         key: Signs the reports and statements that are downloaded.
+        most_tables: How many tables are listed under a root; None for all of them.
 
     Raises:
-        TableNotFound: A root does not exist.
+        TableNotFound: A root on this machine does not exist.
+        RequestError: A root names no place, or its name or its options do not fit.
     """
-    catalog = Catalog(roots, allow_commits=allow_commits, key=key)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables)
+    catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -29,12 +29,14 @@ from explorer.debug import log_failure
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
-from explorer.storage.served_roots import ServedRoots, TableRef
+from explorer.storage.served_root import GivenRoots
+from explorer.storage.served_roots import MOST_TABLES, ServedRoots, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
+from explorer.web.table_list import TableList
 
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
@@ -139,19 +141,29 @@ class Catalog(FollowedTables):
     """The served tables; every method that takes a name raises `NotAllowed` where it leads outside the roots.
 
     Args:
-        roots: As for `ServedRoots`.
+        roots, most: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
         key: Signs the reports and statements that are downloaded; None signs nothing.
 
     Attributes:
+        roots: The roots.
+        list: Their tables, searched in the background.
         allow_commits, key: As given.
         picks_files: No: no code sees what a browser selects.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
     """
 
-    def __init__(self, roots: Sequence[str], *, allow_commits: bool = False, key: SigningKey | None = None) -> None:
-        self.roots = ServedRoots(roots)
+    def __init__(
+        self,
+        roots: GivenRoots,
+        *,
+        allow_commits: bool = False,
+        key: SigningKey | None = None,
+        most: int | None = MOST_TABLES,
+    ) -> None:
+        self.roots = ServedRoots(roots, most=most)
+        self.list = TableList(self.roots)
         self._sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits
@@ -162,10 +174,6 @@ class Catalog(FollowedTables):
         self._followed: dict[str, FollowedTable] = {}
         self._missing: dict[str, KnownMissing] = {}
 
-    def refs(self) -> list[TableRef]:
-        """Return the tables under the roots, by name."""
-        return list(self.roots.tables())
-
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
 
@@ -174,7 +182,7 @@ class Catalog(FollowedTables):
             ExplorerError: The table cannot be opened.
         """
         ref = self.roots.locate(name)
-        table = explorer.open_table(ref.location, roots=(ref.root,), read_only=not self.allow_commits)
+        table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
         table.sources = self._sources
         return self._sharing(table)
@@ -193,7 +201,7 @@ class Catalog(FollowedTables):
             for ref in self.roots.tables():
                 yield Neighbour(ref.name, partial(self._log_named, ref.name))
             yield from (out_of_reach(root, _CUT) for root in self.roots.cut)
-            yield from (out_of_reach(*folder) for folder in self.roots.unreadable)
+            yield from (out_of_reach(each.location, each.why) for each in self.roots.unlisted)
 
         return others(), self.roots.locations
 
@@ -228,13 +236,19 @@ class Catalog(FollowedTables):
             return self._followed[ref.location]
 
     def _opened(self, ref: TableRef) -> explorer.Table:
-        return self._sharing(explorer.open_table(ref.location, roots=(ref.root,), read_only=True))
+        return self._sharing(_opened(ref, read_only=True))
 
     def _sharing(self, table: explorer.Table) -> explorer.Table:
         """Return the table with the missing files that any window has learned of."""
         with self._lock:
             table.known_missing = self._missing.setdefault(table.location, table.known_missing)
         return table
+
+
+def _opened(ref: TableRef, *, read_only: bool) -> explorer.Table:
+    return explorer.open_table(
+        ref.location, storage_options=ref.storage_options, roots=(ref.root,), read_only=read_only
+    )
 
 
 def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:

@@ -52,6 +52,7 @@ LOADED: dict[str, tuple[list[str], set[str]]] = {
         {
             *(HISTORY | CHANGING),
             *("auditing", "auditing.rules", "core.log.verify", "core.maintenance", "core.versions.commits", "fleet"),
+            "storage.table_search",
         },
     ),
     "plan": (

@@ -100,7 +100,7 @@ def test_the_texts_of_a_log_are_escaped_in_what_the_charts_draw(pages: list[Rend
 
 def test_the_texts_of_a_log_are_text_in_the_list_of_tables_and_in_the_report(root: Path) -> None:
     catalog = Catalog([str(root)])
-    page = home_page(catalog, Address.parse(""), [catalog.summary(ref) for ref in catalog.refs()])
+    page = home_page(catalog, Address.parse(""), [catalog.summary(ref) for ref in list(catalog.roots.tables())])
     for html in at_least_one(page.regions.values()):
         assert_harmless(html)
     assert "commitInfo.operation" in _seen("".join(page.regions.values()))
@@ -132,6 +132,6 @@ def test_an_error_that_repeats_a_text_of_the_log_shows_it_as_text(tmp_path: Path
     page = table_page(catalog, Address(table="w/bad"), "light", idle_work(catalog))
     for html in at_least_one(page.regions.values()):
         assert_harmless(html)
-    home = home_page(catalog, Address.parse(""), [catalog.summary(ref) for ref in catalog.refs()])
+    home = home_page(catalog, Address.parse(""), [catalog.summary(ref) for ref in list(catalog.roots.tables())])
     for html in at_least_one(home.regions.values()):
         assert_harmless(html)

@@ -54,7 +54,7 @@ def test_the_bar_the_overview_and_the_list_name_the_same_worst_finding(catalog: 
     page = _page(catalog, "?t=w/lossy")
     assert "bulk loss, v3" in page.regions["bar"]
     assert "1,000 rows fewer after one commit" in _findings(page)
-    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    rows = [catalog.summary(ref) for ref in list(catalog.roots.tables())]
     home = home_page(catalog, Address(), rows).regions["lead"]
     assert "bulk loss, v3" in home
     assert {row.ref.title: row.status for row in rows} == {
@@ -119,7 +119,7 @@ def test_a_history_that_cannot_be_read_is_not_called_nothing_found(catalog: Cata
 
 
 def test_hostile_names_in_findings_stay_text(catalog: Catalog) -> None:
-    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    rows = [catalog.summary(ref) for ref in list(catalog.roots.tables())]
     for page in (_page(catalog, "?t=w/lossy"), home_page(catalog, Address(), rows)):
         assert_harmless("".join(page.regions.values()))
 

@@ -114,6 +114,7 @@ def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(
     for number in range(40):
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
     catalog = Catalog([str(tmp_path / "w")])
+    catalog.list.begin(patience=30)
     window = Window(catalog, "", silent=True)
     assert window.session.shown.regions["lead"].count('<tr id="row-') == 40
     window.hello("")

@@ -19,6 +19,7 @@ from explorer.storage import open_store
 from explorer.storage.memory import open_memory
 from explorer.storage.roots import AllowedRoots, Opener
 from explorer.storage.schemes import SCHEMES, Scheme, scheme_of, spellings
+from explorer.storage.served_root import ServedRoot
 from explorer.storage.served_roots import ServedRoots
 from tests.architecture.sources import modules, within
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, paths, write
@@ -114,7 +115,7 @@ def test_every_spelling_of_a_folder_here_opens_it(spelt: str, tmp_path: Path) ->
     write(open_store(folder), {0: (PROTOCOL, METADATA, add("a"))})
     location = spelt.format(folder.as_posix() if spelt == "{}" else folder.as_uri().removeprefix("file://"))
     assert paths(explorer.open_table(location).snapshot()) == {("a", None)}
-    assert list(places([location])) == [str(folder)]
+    assert list(places([location])) == [ServedRoot(str(folder))]
     assert [table.location for table in ServedRoots([location]).tables()] == [str(folder)]
 
 

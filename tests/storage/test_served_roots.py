@@ -35,7 +35,9 @@ def test_a_folder_that_cannot_be_read_is_named_with_the_reason(root: Path) -> No
     closed.mkdir(mode=0)
     roots = ServedRoots([str(root)])
     assert len(list(roots.tables())) == 2
-    assert roots.unreadable == ((str(closed), "Permission denied"),)
+    (folder,) = roots.unlisted
+    assert folder.location == str(closed)
+    assert folder.why.startswith(f"The folder {closed} cannot be listed: Permission denied. Tables below it")
 
 
 def test_no_table_is_looked_for_inside_a_table(root: Path) -> None:

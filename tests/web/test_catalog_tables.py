@@ -78,7 +78,7 @@ def test_the_audit_names_the_catalog_and_not_a_version_that_only_waits(managed: 
 
 def test_list_and_page_say_the_same_in_amber(managed: Path) -> None:
     catalog = Catalog([str(managed.parent)])
-    summary = catalog.summary(catalog.refs()[0])
+    summary = catalog.summary(next(catalog.roots.tables()))
     assert (summary.status, summary.health, summary.version) == ("unread", "warning", None)
     home = home_page(catalog, Address(), [summary]).regions["lead"]
     page = table_page(catalog, Address(table=summary.ref.name), "light", idle_work(catalog)).regions["lead"]
@@ -97,7 +97,7 @@ def test_a_broken_table_is_worse_than_one_that_is_not_readable_here(tmp_path: Pa
     shutil.copytree(tmp_path / "shop" / "managed", tmp_path / "shop" / "a-broken")
     (tmp_path / "shop" / "a-broken" / "_delta_log" / f"{1:020d}.json").write_text('{"add":')
     catalog = Catalog([str(tmp_path / "shop")])
-    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    rows = [catalog.summary(ref) for ref in list(catalog.roots.tables())]
     assert {row.ref.title: row.status for row in rows} == {"a-broken": "broken", "managed": "unread"}
     listed = home_page(catalog, Address(sort="-health"), rows).regions["lead"]
     assert listed.rindex("a-broken") > listed.rindex("managed")

@@ -130,7 +130,7 @@ def test_an_empty_table_says_what_would_be_here(catalog: Catalog, tab: str, text
 def test_the_list_holds_every_table_and_the_cause_of_the_unreadable(served: Path) -> None:
     # A catalog of its own: one whose pages were drawn knows which files are missing.
     catalog = Catalog([str(served)])
-    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    rows = [catalog.summary(ref) for ref in list(catalog.roots.tables())]
     assert {row.ref.title: row.health for row in rows} == {
         "broken": "danger", "empty": "ok", "future": "warning", "gap": "danger", "hostile": "ok",
     }  # fmt: skip
@@ -145,7 +145,7 @@ def test_the_list_without_tables_says_what_a_table_is(tmp_path: Path) -> None:
 
 
 def test_unknown_sort_of_the_list_is_by_name(catalog: Catalog) -> None:
-    rows = [catalog.summary(ref) for ref in catalog.refs()]
+    rows = [catalog.summary(ref) for ref in list(catalog.roots.tables())]
     for sort in ("-size", "rows", "health", "nonsense", "-timestamp"):
         assert home_page(catalog, Address(sort=sort), rows).regions["lead"].count("<tr") == 6
 

@@ -32,7 +32,7 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or folders that contain tables. A table can also be a {spellings(persistent=True)} URL.",
+        help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
         show_default=False,
     ),
 ]
@@ -137,17 +137,20 @@ def audit(
                 field="--html",
             )
         return report(tables, options, wanted, as_json=json, fail_on=fail_on)
-    if options.of_one_table:
-        if many.any:
-            raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
-        audited = iter([_one(tables, options)])
-    else:
-        audited = audits(tables, options=options, processes=many.processes, spark=spark is not None, resume=many.resume)
+    if options.of_one_table and many.any:
+        raise RequestError("--resume and --processes are for many tables; leave them out.", field="--resume")
     broken, severe, done = 0, False, list[TableAudit]()
     rank = list[dict[str, Any]]()
-    with counting("Auditing") as count:
+    with counting("Auditing") as counts:
+        if options.of_one_table:
+            audited = iter([_one(tables, options)])
+        else:
+            audited = audits(
+                tables, options=options, processes=many.processes, spark=spark is not None, resume=many.resume,
+                searched=counts.searched,
+            )  # fmt: skip
         for each in audited:
-            count()
+            counts.done()
             if each.error is not None:
                 complain(facts_of(each.error), as_json=json)
                 broken = broken or exit_code(each.error)

@@ -17,7 +17,7 @@ from explorer.auditing.document import ReportFinding
 from explorer.auditing.finding import SEVERITIES, Severity
 from explorer.auditing.options import AuditOptions
 from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.output import complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import (
     PASSPHRASE,
     check_signed_place,
@@ -28,6 +28,7 @@ from explorer.cli.report_files import (
 )
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.fleet import TableAudit, places
+from explorer.storage.served_root import ServedRoot
 
 if TYPE_CHECKING:
     from explorer.report import TableReport
@@ -96,17 +97,18 @@ def report(
         check_signed_place(options.html, options.sign)
     key = signing_key(options.sign)
     earlier, case = _earlier(options), _case(options)
-    given = list(places(tables))
-    locations = [place for place in given if isinstance(place, str)]
+    with counting("Searching for tables") as counts:
+        given = list(places(tables, searched=counts.searched))
+    found = [place for place in given if isinstance(place, ServedRoot)]
     unread = [(place.location, place.error) for place in given if isinstance(place, TableAudit) and place.error]
-    many = len(locations) + len(unread) > 1
+    many = len(found) + len(unread) > 1
     if many and checks.of_one_table:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     made: list[TableReport] = []
-    for location in locations:
+    for root in found:
         try:
-            with patience(f"Reading {fmt.plain(location)}"):
-                table = explorer.open_table(location)
+            with patience(f"Reading {fmt.plain(root.place)}"):
+                table = explorer.open_table(root.place, storage_options=root.storage_options)
                 table_report = table.report(
                     now,
                     check_files=checks.check_files,
@@ -122,7 +124,7 @@ def report(
         except ExplorerError as error:
             if isinstance(error, RequestError) and not many:
                 raise
-            unread.append((location, error))
+            unread.append((root.place, error))
             continue
         made.append(table_report)
         if as_json:

@@ -19,6 +19,8 @@ from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
+from explorer.storage.schemes import spellings
+from explorer.storage.served_roots import MOST_TABLES
 
 if TYPE_CHECKING:
     from explorer.report.signature import SigningKey
@@ -64,6 +66,10 @@ SignOption = Annotated[
         f"passphrase is asked for, or that in {PASSPHRASE}.",
     ),
 ]
+MostTablesOption = Annotated[
+    int,
+    typer.Option("--most-tables", metavar="N", min=1, help="Number of tables that are listed under a root."),
+]
 SparkStartFlag = Annotated[
     bool,
     typer.Option("--spark-start", help="Start Spark when the server starts (default: when a tab first needs it)."),
@@ -94,7 +100,14 @@ class UserSaved(JsonRecord, frozen=True, kw_only=True):
 
 
 def serve(
-    roots: Annotated[list[str], typer.Argument(metavar="ROOT", help="Folders with Delta tables.", show_default=False)],
+    roots: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROOT",
+            help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
+            show_default=False,
+        ),
+    ],
     port: PortOption = None,
     address: Annotated[
         str, typer.Option("--address", metavar="HOST", help="Address to listen on (default: this machine only).")
@@ -121,11 +134,12 @@ def serve(
     allow_commits: AllowCommitsFlag = False,
     spark: SparkOption = None,
     spark_start: SparkStartFlag = False,
+    most_tables: MostTablesOption = MOST_TABLES,
     clients: ClientsOption = None,
     sign: SignOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Serve the tables under some folders in the browser, until interrupted.
+    """Serve the tables under some folders, or under URLs of object stores, in the browser, until interrupted.
 
     With --allow-commits or --sign on an address that other machines reach, --basic-auth is required. On this machine
     alone, the URL then contains a token that opens the pages in one browser, once; the URL for another browser is
@@ -135,7 +149,7 @@ def serve(
     use_clients(clients)
     _serve(
         roots, port, address, basic_auth, lambda url: ServerReady(url=url, roots=tuple(roots)),
-        allow_commits=allow_commits, spark_start=spark_start, as_json=json,
+        allow_commits=allow_commits, spark_start=spark_start, as_json=json, most_tables=most_tables,
         key=signing_key(sign), public_urls=tuple(public_url or ()), trusted_proxies=tuple(trusted_proxy or ()),
     )  # fmt: skip
 
@@ -221,6 +235,7 @@ def _serve(
     allow_commits: bool,
     spark_start: bool,
     as_json: bool,
+    most_tables: int = MOST_TABLES,
     key: SigningKey | None = None,
     public_urls: tuple[str, ...] = (),
     trusted_proxies: tuple[str, ...] = (),
@@ -246,6 +261,7 @@ def _serve(
         trusted_proxies=trusted_proxies,
         allow_commits=allow_commits,
         spark_start=spark_start,
+        most_tables=most_tables,
         key=key,
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,7 +17,7 @@ from explorer.auditing.words import time_text
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.output import complain, emit, listing, note, patience
+from explorer.cli.output import Counts, complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import check_place, read_whole, save_whole
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
@@ -24,6 +25,7 @@ from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
+from explorer.storage.served_root import ServedRoot
 from explorer.table import Table, open_table
 
 _FIRED: Final = 1
@@ -95,7 +97,7 @@ def tripwires(
     broken, fired = 0, False
     now = datetime.now(UTC)
     since = None if try_ is None else now - _interval(try_)
-    for place in places(tables):
+    for place in _places(tables):
         try:
             table = _opened(place)
             if try_ is not None:
@@ -115,9 +117,22 @@ def tripwires(
     return broken or (_FIRED if fired else 0)
 
 
-def _opened(place: str | TableAudit) -> Table:
-    if isinstance(place, str):
-        return open_table(place)
+def _places(tables: list[str]) -> Iterator[ServedRoot | TableAudit]:
+    """Yield the tables; the search for the next one is shown if it takes long."""
+    shown = list[Counts]()
+    found = places(tables, searched=lambda folders: shown[-1].searched(folders))
+    while True:
+        with counting("Searching for tables") as counts:
+            shown = [counts]
+            place = next(found, None)
+        if place is None:
+            return
+        yield place
+
+
+def _opened(place: ServedRoot | TableAudit) -> Table:
+    if isinstance(place, ServedRoot):
+        return open_table(place.place, storage_options=place.storage_options)
     assert place.error is not None
     raise place.error
 

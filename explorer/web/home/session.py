@@ -1,4 +1,7 @@
-"""The window of the list of tables: names at once, and what is known of the tables as they are read."""
+"""The window of the list of tables: names as they are found, and what is known of the tables as they are read.
+
+Invariant: of a long list only the tables on show are read, until the person asks for the others.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,23 @@ from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
-from explorer.web.home.tables import HomeReading, home_morning, home_page, home_rows, progress_line, statuses
+from explorer.web.home.reading import HomeReading, Progress
+from explorer.web.home.tables import (
+    PAGE,
+    home_morning,
+    home_page,
+    home_rows,
+    list_page,
+    progress_line,
+    search_line,
+    statuses,
+)
 from explorer.web.served_tables import Catalog, TableSummary
 
 _FEW_TABLES: Final = 40
+_ALL_READ: Final = 500
+"""Up to how many tables all are read, also those that are on other pages of the list."""
+_LOOK_EVERY: Final = 2_000
 
 
 class HomeSession(Session):
@@ -47,21 +63,35 @@ class HomeSession(Session):
     ) -> None:
         self._catalog, self._since = catalog, since
         self._reading = HomeReading(catalog, self._read_some)
-        self._listed: list[TableRef] = []
-        self._all_read = True
+        self._listed: tuple[TableRef, ...] = ()
+        self._reads_all = False
+        self._is_complete = True
+        self._unfollow = catalog.list.follow(self._list_changed)
         super().__init__(host, query, theme, screen=screen, later=later)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the list."""
-        return {"stop-reading": self._stop_reading, "read-on": self._read_on, "seen": self._mark_seen}
+        return {
+            "stop-reading": self._stop_reading,
+            "read-on": self._read_on,
+            "seen": self._mark_seen,
+            "stop-search": self._stop_search,
+            "search-on": self._search_on,
+            "search-again": self._search_again,
+        }
 
     def fits(self, query: str) -> bool:
         """Return whether a query names no table."""
         return not address_of(query).table
 
+    def opened(self) -> None:
+        """Search for tables again and again while the window is open."""
+        self.host.every(_LOOK_EVERY, self._catalog.list.begin)
+
     def closed(self) -> None:
         """Stop reading tables for the window."""
         self._reading.stop()
+        self._unfollow()
 
     # --- the page, on a thread
 
@@ -71,7 +101,7 @@ class HomeSession(Session):
         yield Wait((future,), PATIENCE)
         if future.done():
             # What is read before the browser listens would be lost: it asks again.
-            return future.result(), self._all_read
+            return future.result(), self._is_complete
         return self._home(address_of(self.query), patience=0), False
 
     def render(self, request: PageRequest) -> Rendered:
@@ -91,20 +121,68 @@ class HomeSession(Session):
     def _home(self, address: Address, *, patience: float) -> Rendered:
         """Return the list: names at once, and the known tables. Of many tables none is read before that."""
         try:
-            refs = self._listed = self._catalog.refs()
+            self._catalog.list.begin(patience=patience)
+            listing = self._catalog.list.listing()
+            refs = self._listed = listing.refs
             if self.is_open or len(refs) <= _FEW_TABLES:
-                self._reading.begin(self._visible_first(refs), patience=patience)
-            progress, rows = self._reading.progress, self._reading.rows(refs)
-            self._all_read = not any(row.pending for row in rows) and not progress.running
-            return home_page(self._catalog, address, rows, progress, self._since)
+                self._reading.begin(self._wanted(address), patience=patience)
+            progress, rows = self._progress(), self._reading.rows(refs)
+            rendered = home_page(self._catalog, address, rows, progress, self._since, listing=listing)
+            self._is_complete = not (rendered.pending or progress.running or listing.searching)
+            return rendered
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
             rendered = problem_page(address, error, may_commit=self._catalog.allow_commits)
             return Rendered({key: rendered.regions[key] for key in ("bar", "lead", "notice")}, {}, rendered.title)
 
-    def _visible_first(self, refs: Sequence[TableRef]) -> list[TableRef]:
-        """Tables, those before the others whose rows the window shows."""
-        shown = self.shown.rows if self.is_open else ()
-        return sorted(refs, key=lambda ref: TableSummary(ref).row_id not in shown)
+    def _wanted(self, address: Address) -> list[TableRef]:
+        """The tables to be read: those on show, and the others after them, unless they are many."""
+        shown = [row.ref for row in list_page(address, self._reading.rows(self._listed), self._since).rows]
+        if len(self._listed) > _ALL_READ and not self._reads_all:
+            return shown
+        names = {ref.name for ref in shown}
+        return [*shown, *(ref for ref in self._listed if ref.name not in names)]
+
+    def _progress(self) -> Progress:
+        """How far reading is; once it has ended, of all tables."""
+        progress = self._reading.progress
+        if progress.running:
+            return progress
+        read = sum(not row.pending for row in self._reading.rows(self._listed))
+        return Progress(read, len(self._listed))
+
+    # --- as tables are found
+
+    def _list_changed(self) -> None:
+        """Show another list; from a thread of its search."""
+        if self.is_open:
+            self.tasks.later(self._show_list, self.newest)
+
+    def _show_list(self) -> None:
+        """Show the tables that were found: a page that is full stays as it is until all are found."""
+        listing = self._catalog.list.listing()
+        if not listing.searching or len(self.shown.rows) < PAGE:
+            self.draw_again()
+            return
+        self._listed = listing.refs
+        rows = self._reading.rows(listing.refs)
+        around = {
+            "home-search": search_line(listing, len(listing.refs)),
+            "home-status": statuses(address_of(self.query), rows),
+        }
+        self.drawing.send_again("lead")
+        self.drawing.patch(around, self.newest)
+
+    def _stop_search(self, message: Message) -> None:
+        self._catalog.list.stop()
+        self.show_same(message)
+
+    def _search_on(self, message: Message) -> None:
+        self._catalog.list.go_on()
+        self.show_same(message)
+
+    def _search_again(self, message: Message) -> None:
+        self._catalog.list.again()
+        self.show_same(message)
 
     # --- as the tables are read
 
@@ -133,6 +211,7 @@ class HomeSession(Session):
         self.show_same(message)
 
     def _read_on(self, message: Message) -> None:
+        self._reads_all = True
         self._reading.read_on()
         self.show_same(message)
 

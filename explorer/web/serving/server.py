@@ -12,6 +12,8 @@ from bokeh.server.server import BaseServer
 
 from explorer.core.errors import RequestError
 from explorer.report.signature import SigningKey
+from explorer.storage.served_root import GivenRoots
+from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
 from explorer.web.serving.application import ExplorerApplication
@@ -23,7 +25,7 @@ from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read
 
 
 def serve(
-    roots: Sequence[str],
+    roots: GivenRoots,
     *,
     port: int = 0,
     address: str = "127.0.0.1",
@@ -36,6 +38,7 @@ def serve(
     start: bool = True,
     spark_start: bool = False,
     key: SigningKey | None = None,
+    most_tables: int | None = MOST_TABLES,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -57,12 +60,13 @@ def serve(
         spark_start: Start Spark with the server; by default, the first tab that needs it starts it. It stops with the
             server.
         key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
+        most_tables: As for `explorer.web.app.create_app`.
 
     Returns:
         The Bokeh server.
 
     Raises:
-        TableNotFound: If a root does not exist.
+        TableNotFound: If a root on this machine does not exist.
         RequestError: If the port is taken, or browsers refuse to open it; if the password file, a public URL, or a
             trusted proxy is invalid; or if anyone who reaches this machine could commit or have reports signed.
     """
@@ -76,7 +80,7 @@ def serve(
     public = [read_public_url(text) for text in public_urls]
     proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
-    app = create_app(roots, allow_commits=allow_commits, key=key)
+    app = create_app(roots, allow_commits=allow_commits, key=key, most_tables=most_tables)
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"

@@ -113,7 +113,7 @@ def check_again(desk: ActDesk) -> RowCheckProgress | None:
 def approved(orders: explorer.Table, catalog: Catalog, changed: Callable[[ActDesk], None]) -> ActDesk:
     """A desk with a rule that was held against the rows and approved, after which another commit came first."""
     desk = ActDesk(catalog, "ana", signed_in=False, changed=lambda: changed(desk))
-    (ref,) = catalog.refs()
+    (ref,) = list(catalog.roots.tables())
     address = Address.parse(f"?t={ref.name}{RULE}")
     desk.ask(address, newest=0, show=True)
     assert desk.start_row_check()

@@ -73,7 +73,7 @@ def test_a_vacuum_of_another_process_is_known_once_the_rules_were_asked() -> Non
 def test_what_one_window_learns_of_missing_files_every_window_knows(tmp_path: Path) -> None:
     write(open_store(tmp_path / "t"), {0: [PROTOCOL, METADATA, add("a")]})
     catalog = Catalog([str(tmp_path)])
-    name = catalog.refs()[0].name
+    name = next(catalog.roots.tables()).name
     catalog.open(name).known_missing.deleted(["a"])
     assert catalog.facts(name).log.known_missing.now.missing == {"a"}
 
@@ -204,7 +204,7 @@ def test_the_sparkline_of_a_copied_table_is_not_one_bar_of_today(tmp_path: Path)
     }
     write(open_store(tmp_path / "t"), commits)
     catalog = Catalog([str(tmp_path)])
-    summary = catalog.summary(catalog.refs()[0])
+    summary = catalog.summary(next(catalog.roots.tables()))
     assert sum(bar.added > 0 for bar in summary.bars) == 3
     assert summary.bars[-1].added == 0
     assert "time travel by timestamp still uses the times of the files" in summary.redated

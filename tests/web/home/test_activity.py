@@ -35,7 +35,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 def _known(catalog: Catalog) -> list[TableSummary]:
-    return [catalog.summary(ref) for ref in catalog.refs()]
+    return [catalog.summary(ref) for ref in list(catalog.roots.tables())]
 
 
 def test_only_commits_of_this_program_are_in_it_with_their_reason_and_receipt(catalog: Catalog) -> None:

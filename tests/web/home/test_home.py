@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from explorer.page.address import STATUSES, Address
-from explorer.storage.served_roots import ServedRoots, TableRef
-from explorer.web.home.tables import HomeReading, Progress, home_page, home_rows, progress_line
+from explorer.storage.served_roots import TableRef
+from explorer.web.home.reading import HomeReading, Progress
+from explorer.web.home.tables import home_page, home_rows, progress_line
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support.comparison.audited_tables import loaded
 from tests.support.logs import small_logs
@@ -31,7 +32,7 @@ class _Report:
 
     def __init__(self, folder: Path) -> None:
         self.catalog = Catalog([str(folder)])
-        self.refs = self.catalog.refs()
+        self.refs = list(self.catalog.roots.tables())
         self.heard: list[Sequence[TableSummary]] = []
         self.came = threading.Event()
         self.reading = HomeReading(self.catalog, self._hear)
@@ -50,7 +51,7 @@ class _Report:
 
 def test_tables_that_were_not_read_are_listed_by_name_in_the_same_columns(folder: Path) -> None:
     catalog = Catalog([str(folder)])
-    rows = [TableSummary(ref, pending=True) for ref in catalog.refs()]
+    rows = [TableSummary(ref, pending=True) for ref in list(catalog.roots.tables())]
     html = home_page(catalog, Address(), rows).regions["lead"]
     assert "t07" in html
     assert html.count("<col ") == 9
@@ -60,14 +61,14 @@ def test_tables_that_were_not_read_are_listed_by_name_in_the_same_columns(folder
 
 def test_a_row_that_comes_takes_the_place_of_its_name(folder: Path) -> None:
     catalog = Catalog([str(folder)])
-    ref = catalog.refs()[7]
+    ref, other = list(catalog.roots.tables())[7:9]
     page = home_page(catalog, Address(), [TableSummary(ref, pending=True)])
     read = catalog.summary(ref)
     ((row_id, html),) = home_rows([read], page.rows).items()
     assert f'<tr id="{row_id}">' in page.regions["lead"]
     assert html.count("<td") == 9
     assert "healthy" in html
-    assert home_rows([catalog.summary(catalog.refs()[8])], page.rows) == {}
+    assert home_rows([catalog.summary(other)], page.rows) == {}
 
 
 def test_everything_is_reported_once_and_then_known(folder: Path) -> None:
@@ -116,7 +117,7 @@ def test_progress_is_said_after_a_second(progress: Progress, said: str) -> None:
 
 def test_chips_count_what_they_show_and_their_counts_add_up(folder: Path) -> None:
     catalog = Catalog([str(folder)])
-    refs = catalog.refs()
+    refs = list(catalog.roots.tables())
     rows = [catalog.summary(ref) for ref in refs[:20]] + [TableSummary(ref, pending=True) for ref in refs[20:]]
     page = home_page(catalog, Address(), rows).regions["lead"]
     assert "all 24" in page
@@ -132,14 +133,22 @@ def test_a_thousand_tables_are_pages(folder: Path) -> None:
     catalog = Catalog([str(folder)])
     rows = [TableSummary(TableRef(f"w/x{n:04}", "", ""), pending=True) for n in range(1_000)]
     first = home_page(catalog, Address(), rows).regions["lead"]
-    assert first.count('<tr id="row-') == 200
-    assert "1–200 of 1,000" in first
+    assert first.count('<tr id="row-') == 100
+    assert "1–100 of 1,000" in first
     last = home_page(catalog, Address(page="99"), rows).regions["lead"]
-    assert "801–1,000 of 1,000" in last
+    assert "901–1,000 of 1,000" in last
 
 
-def test_a_root_with_more_tables_than_are_listed_is_said(folder: Path) -> None:
-    catalog = Catalog([str(folder)])
-    catalog.roots = ServedRoots([str(folder)], most=TABLES - 1)
-    rows = [TableSummary(ref, pending=True) for ref in catalog.refs()]
-    assert "are listed" in home_page(catalog, Address(), rows).regions["lead"]
+def test_a_root_with_more_tables_than_are_listed_is_said_and_lists_more(folder: Path) -> None:
+    catalog = Catalog([str(folder)], most=TABLES - 1)
+    catalog.list.begin(patience=30)
+    listing = catalog.list.listing()
+    rows = [TableSummary(ref, pending=True) for ref in listing.refs]
+    assert len(rows) == TABLES - 1
+    lead = home_page(catalog, Address(), rows, listing=listing).regions["lead"]
+    assert f"more tables are under {folder}" in lead
+    assert "List more" in lead
+    catalog.list.go_on()
+    catalog.list.begin(patience=30)
+    listing = catalog.list.listing()
+    assert (len(listing.refs), listing.cut) == (TABLES, ())

@@ -45,7 +45,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 def _rows(catalog: Catalog) -> list[TableSummary]:
-    return [catalog.summary(ref) for ref in catalog.refs()]
+    return [catalog.summary(ref) for ref in list(catalog.roots.tables())]
 
 
 def _morning(catalog: Catalog, days: float | None) -> Morning:
