@@ -662,9 +662,9 @@ class Table(DeltaLog):
         """
         from explorer.auditing.erasure import Neighbour, out_of_reach
         from explorer.auditing.erasure.search import erasure_job
-        from explorer.storage.served_roots import ServedRoots
+        from explorer.catalogs.folders import served_roots
 
-        places = ServedRoots(beside, most=None)
+        places = served_roots(beside, most=None)
 
         def others() -> Iterator[Neighbour]:
             for ref in places.tables():

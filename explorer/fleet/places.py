@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from explorer.catalogs.folders import open_tree
 from explorer.core.errors import ExplorerError, TableNotFound
 from explorer.fleet.one_table import TableAudit
 from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
 from explorer.storage.table_search.search import TableSearch, Unlisted
-from explorer.storage.table_search.trees import open_tree
 
 
 def places(

@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.auditing.document import AuditDocument
+from explorer.catalogs.folders import open_tree
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.table_features import supported_features
 from explorer.credentials import concealed, secrets_of
@@ -24,7 +25,6 @@ from explorer.fleet.places import below
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_root import ServedRoot
-from explorer.storage.table_search.trees import open_tree
 from explorer.table import Table, open_table
 
 if TYPE_CHECKING:
