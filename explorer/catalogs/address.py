@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import RequestError
+from explorer.storage.roots import check_plain
 
 SCHEME: Final = "uc://"
 # A part is plain, or in backticks, where two of them stand for one.
@@ -66,6 +67,7 @@ def parse_address(location: str) -> CatalogAddress:
     Raises:
         RequestError: It is not one.
     """
+    check_plain(location)
     rest = location[len(SCHEME) :].rstrip("/")
     parts: list[str] = []
     position = 0

@@ -58,6 +58,16 @@ def make_managed(request: pytest.FixtureRequest) -> Callable[..., Managed]:
         request.getfixturevalue("server")
     elif "UNITY_CATALOG_URL" not in REAL:
         pytest.skip("UNITY_CATALOG_URL names no server")
+    return _maker()
+
+
+@pytest.fixture
+def make_own(server: UnityServer) -> Callable[..., Managed]:
+    """Make tables on the tests' own server, which can be made to fail."""
+    return _maker()
+
+
+def _maker() -> Callable[..., Managed]:
     client = client_of(settings_from())
 
     def make(columns: int = 2, **properties: str) -> Managed:

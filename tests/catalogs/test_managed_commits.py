@@ -206,12 +206,8 @@ LOST = (_dropped, _unsaid, _unknown, _unknown_after, _nonsense_after, _busy, _co
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_answer_that_is_lost_makes_one_commit(
-    make_managed: Make, server: UnityServer, fault: Fault, times: int
-) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("faults are those of the tests' own server")
+def test_an_answer_that_is_lost_makes_one_commit(make_own: Make, server: UnityServer, fault: Fault, times: int) -> None:
+    made = make_own()
     table = made.open()
     server.faults.append(once(fault, times))
     result = commit(table, batch("once"))
@@ -222,10 +218,8 @@ def test_an_answer_that_is_lost_makes_one_commit(
     assert log_of(made) == [f"{version:020d}.json" for version in range(3)]
 
 
-def test_a_lost_answer_and_another_commit_in_between_are_told_apart(make_managed: Make, server: UnityServer) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("faults are those of the tests' own server")
+def test_a_lost_answer_and_another_commit_in_between_are_told_apart(make_own: Make, server: UnityServer) -> None:
+    made = make_own()
 
     def overtaken(request: Request) -> Answer | None:
         if not is_update(request):
@@ -243,11 +237,9 @@ def test_a_lost_answer_and_another_commit_in_between_are_told_apart(make_managed
 
 
 def test_a_catalog_that_stays_silent_leaves_the_outcome_unknown_and_the_same_plan_settles_it(
-    make_managed: Make, server: UnityServer
+    make_own: Make, server: UnityServer
 ) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("faults are those of the tests' own server")
+    made = make_own()
     table = made.open()
     plan = table.plan(batch("mine"))
     server.faults += [_unsaid, lambda request: refused(500, "") if request.method == "GET" else None]
@@ -259,10 +251,8 @@ def test_a_catalog_that_stays_silent_leaves_the_outcome_unknown_and_the_same_pla
     assert made.open().snapshot().transactions == {"mine": 1}
 
 
-def test_what_is_published_late_is_published_by_the_next_commit(make_managed: Make, server: UnityServer) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("faults are those of the tests' own server")
+def test_what_is_published_late_is_published_by_the_next_commit(make_own: Make, server: UnityServer) -> None:
+    made = make_own()
     table = made.open()
     server.faults.append(
         lambda request: (
@@ -278,10 +268,8 @@ def test_what_is_published_late_is_published_by_the_next_commit(make_managed: Ma
     assert loaded(made)["commits"] == []
 
 
-def test_a_refusal_commits_nothing_and_says_why(make_managed: Make, server: UnityServer) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("faults are those of the tests' own server")
+def test_a_refusal_commits_nothing_and_says_why(make_own: Make, server: UnityServer) -> None:
+    made = make_own()
     table = made.open()
     server.faults.append(
         lambda request: refused(403, "PermissionDeniedException", "MODIFY is missing") if is_update(request) else None
@@ -294,10 +282,8 @@ def test_a_refusal_commits_nothing_and_says_why(make_managed: Make, server: Unit
     assert made.open().latest_version() == 0
 
 
-def test_a_table_that_took_the_name_gets_no_commit(make_managed: Make, server: UnityServer) -> None:
-    made, other = make_managed(), make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("the tests' own server renames tables")
+def test_a_table_that_took_the_name_gets_no_commit(make_own: Make, server: UnityServer) -> None:
+    made, other = make_own(), make_own()
     table = made.open()
     plan = table.plan(batch("mine"))
     tables = server.state.catalogs["main"]["shop"]
@@ -307,10 +293,8 @@ def test_a_table_that_took_the_name_gets_no_commit(make_managed: Make, server: U
     assert tables[made.name].latest == 0
 
 
-def test_an_entry_that_changed_without_a_commit_is_read_again(make_managed: Make, server: UnityServer) -> None:
-    made = make_managed()
-    if made.client.settings.url != server.url:
-        pytest.skip("the tests' own server changes entries")
+def test_an_entry_that_changed_without_a_commit_is_read_again(make_own: Make, server: UnityServer) -> None:
+    made = make_own()
     table = made.open()
     plan = table.plan(ADD_COLUMN)
     server.state.table("main", "shop", made.name).etag += 1
