@@ -11,12 +11,13 @@ from typing import Final
 
 from explorer.catalogs.address import CatalogAddress
 from explorer.catalogs.client import CatalogClient
-from explorer.catalogs.contract import LoadedTable, TableUpdate
+from explorer.catalogs.contract import LoadedTable, RatifiedCommit, TableUpdate
 from explorer.catalogs.entry import CatalogEntry
 from explorer.catalogs.refusals import wrong_answer
 from explorer.catalogs.updates import add_commit, change_actions
 from explorer.core.errors import CatalogError, TableNotFound
 from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.log.log_path import LogFileKind, LogPath, parse_log_name
 from explorer.core.log.ratifying_catalog import StagedCommit, TableChanges, Verdict
 from explorer.core.protocol.json_values import JsonObject
 
@@ -97,5 +98,12 @@ class ManagedCommits:
         if loaded.latest_table_version is None:
             raise wrong_answer(self._client.settings, f"loading {self._address.url}", "it has no latest-table-version")
         self._etag = loaded.metadata.etag
-        commits: dict[int, str | bytes] = {commit.version: commit.file_name for commit in loaded.commits}
-        return CatalogCommits(loaded.latest_table_version, commits)
+        return CatalogCommits(loaded.latest_table_version, dict(map(self._staged, loaded.commits)))
+
+    def _staged(self, commit: RatifiedCommit) -> tuple[int, LogPath]:
+        """Return the version and the file of a commit."""
+        path = parse_log_name(commit.file_name, commit.file_size, commit.file_modification_timestamp)
+        if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != commit.version:
+            why = f"the file of version {commit.version} is {commit.file_name!r}, which is no name of a staged commit"
+            raise wrong_answer(self._client.settings, f"loading {self._address.url}", why)
+        return commit.version, path

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.core.errors import TableNotFound, UnsupportedFeature
+from explorer.core.errors import CatalogError, TableNotFound, UnsupportedFeature
+from explorer.views import TableFacts
 from tests.support.catalogs.managed_tables import stage_rows
+from tests.support.catalogs.unity_server import Answer, Request, UnityServer
 
 Make = Callable[..., Any]
 
@@ -79,7 +81,9 @@ def test_without_the_catalog_the_published_version_is_named_and_the_way_to_the_n
     assert table.latest_version() == 0
 
 
-def test_a_dropped_table_is_named_and_one_that_took_its_name_is_not_read_instead(make_own: Make, server: Any) -> None:
+def test_a_dropped_table_is_named_and_one_that_took_its_name_is_not_read_instead(
+    make_own: Make, server: UnityServer
+) -> None:
     made = make_own()
     table = made.open()
     tables = server.state.catalogs["main"]["shop"]
@@ -96,7 +100,7 @@ def test_a_dropped_table_is_named_and_one_that_took_its_name_is_not_read_instead
 
 
 def test_a_ratified_version_whose_commit_is_nowhere_is_a_gap_and_older_ones_stay_readable(
-    three_own: Any, server: Any
+    three_own: Any, server: UnityServer
 ) -> None:
     server.state.table("main", "shop", three_own.name).commits.clear()
     table = three_own.open()
@@ -105,3 +109,29 @@ def test_a_ratified_version_whose_commit_is_nowhere_is_a_gap_and_older_ones_stay
     assert "the catalog's answer" not in gap.value.message
     assert table.snapshot(0).num_files == 0
     assert table.latest_version() == 3
+
+
+def test_a_page_follows_a_version_from_its_staged_file_to_its_published_one(three: Any) -> None:
+    before = TableFacts(three.open())
+    table = three.open()
+    assert table.commit(table.plan({"kind": "set-transaction", "appId": "a", "version": 1})).outcome == "committed"
+    after = TableFacts(three.open())
+    assert (before.last, after.last) == (3, 4)
+    assert before.newest != after.log.listing.commits[3]
+    assert after.follows(before)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../etc/passwd", "00000000000000000001.json", "", "x\n", f"{9:020d}.{'0' * 36}.json"]
+)
+def test_a_name_that_is_none_of_a_staged_commit_is_refused(three_own: Any, server: UnityServer, name: str) -> None:
+    def forged(request: Request) -> Answer | None:
+        if request.method != "GET" or "/tables/" not in request.path or not request.path.startswith("/delta"):
+            return None
+        document = server.state.table("main", "shop", three_own.name).document()
+        document["commits"][0]["file-name"] = name
+        return Answer(200, document)
+
+    server.faults.append(forged)
+    with pytest.raises(CatalogError, match="no name of a staged commit"):
+        three_own.open()

@@ -46,15 +46,22 @@ class CatalogCommits(msgspec.Struct, frozen=True):
 
     Attributes:
         latest: The newest version that it ratified.
-        commits: For each version it returned, the name of the file in ``_staged_commits``, or the commit's content.
+        commits: For each version it returned, the file in ``_staged_commits`` or its name, or the commit's content.
     """
 
     latest: int
-    commits: dict[int, str | bytes] = {}
+    commits: dict[int, str | bytes | LogPath] = {}
 
     def current(self) -> CatalogCommits:
         """Return the response itself."""
         return self
+
+    def staged_name(self, version: int) -> str | None:
+        """Return the name of a version's file in ``_staged_commits``; None if the catalog returned none."""
+        commit = self.commits.get(version)
+        if isinstance(commit, LogPath):
+            return commit.name
+        return commit if isinstance(commit, str) else None
 
 
 def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
@@ -209,9 +216,9 @@ class CatalogStore:
         return self._store.local_path(path)
 
 
-def _staged(version: int, commit: str | bytes, latest: int) -> LogPath:
+def _staged(version: int, commit: str | bytes | LogPath, latest: int) -> LogPath:
     name = _inline(version).rpartition("/")[2] if isinstance(commit, bytes) else commit
-    path = parse_log_name(name)
+    path = name if isinstance(name, LogPath) else parse_log_name(name)
     if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != version or version > latest:
         raise RequestError(
             f"The catalog's commit of version {version} is {name!r}; it must be the name of a staged commit of that "

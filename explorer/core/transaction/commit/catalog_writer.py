@@ -152,7 +152,7 @@ class CatalogWriter:
             current = self._catalog.current()
             if current.latest < staged.version:
                 return "absent"
-            ratified = current.commits.get(staged.version)
+            ratified = current.staged_name(staged.version)
             if ratified is not None:
                 return "ours" if ratified == staged.name else "theirs"
             path = commit_name(staged.version)
@@ -180,17 +180,17 @@ def publish_ratified(store: LogStore, catalog: RatifyingCatalog, current: Catalo
         StorageError: The store or the catalog failed; what is published stays.
         FileNotFoundError: A ratified commit is neither staged nor published.
     """
-    waiting = sorted(current.commits.items())
-    for version, name in waiting:
+    waiting = sorted(current.commits)
+    for version in waiting:
         try:
-            data = name if isinstance(name, bytes) else store.read(f"{STAGED_FOLDER}/{name}")
+            data = store.read(f"{STAGED_FOLDER}/{current.staged_name(version)}")
         except FileNotFoundError:
             # Another client may have published it and deleted its staged file.
             store.head(commit_name(version))
             continue
         _publish(store, version, data)
     if waiting:
-        catalog.report_published(waiting[-1][0])
+        catalog.report_published(waiting[-1])
     return current.latest
 
 
