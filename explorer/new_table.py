@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from explorer.catalogs.address import is_catalog_address
 from explorer.core.errors import InvalidIntent, NotAllowed, RequestError
 from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
@@ -45,6 +46,12 @@ def new_table(
     Raises:
         NotAllowed: The location is outside ``roots``.
     """
+    if is_catalog_address(location):
+        raise RequestError(
+            f"This program creates no tables in a catalog. Create {os.fspath(location)} with an engine that is "
+            "connected to the catalog, such as Spark; it can be read and changed here then.",
+            location=os.fspath(location),
+        )
     allowed = None if roots is None else AllowedRoots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 

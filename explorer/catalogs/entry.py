@@ -45,6 +45,12 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, str] = {}
 
 
+def entry_of(log: object) -> CatalogEntry | None:
+    """Return what the catalog says of a table's log; None if it was opened by its location, or is a log alone."""
+    entry = getattr(log, "catalog_entry", None)
+    return entry if isinstance(entry, CatalogEntry) else None
+
+
 def read_entry(client: CatalogClient, address: CatalogAddress) -> CatalogEntry:
     """Return a table: by the Delta API where the server has one for it, and by the older call.
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Finding
 from explorer.auditing.erasure import Erasure, MatchedPlace
+from explorer.catalogs.entry import entry_of
 from explorer.core.compatibility.access import ClientVerdict
 from explorer.core.errors import ExplorerError
 from explorer.core.log.verify.integrity import IntegrityReport
@@ -77,7 +78,11 @@ def _of_log(log: DeltaLog) -> Card:
         return _of_error(error)
     first, last = log.version_range()
     versions = f"v{first} to v{last}" if first != last else f"v{last}"
-    return Card(f"{log.name}, v{last}", (("location", log.location), ("versions", versions), *_contents(snapshot)))
+    entry = entry_of(log)
+    place = [("location", log.location)]
+    if entry is not None:
+        place += [("catalog", entry.address), *([("owner", entry.owner)] if entry.owner else [])]
+    return Card(f"{log.name}, v{last}", (*place, ("versions", versions), *_contents(snapshot)))
 
 
 @card_of.register

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
+from explorer.catalogs.address import is_catalog_address
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 
 _FINDINGS: Final = 1
@@ -40,6 +43,16 @@ class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
     chain_head: str | None
 
 
+def _opened(table: str) -> tuple[LogStore, CommitCatalog | None]:
+    """Return the store of a table, and the catalog of its commits where it is named by its name in one."""
+    if not is_catalog_address(table):
+        return open_store(table), None
+    from explorer.catalogs.opening import open_catalog_table
+
+    found = open_catalog_table(table, read_only=True)
+    return found.store, found.commits
+
+
 def verify(table: TableArgument, json: JsonFlag = False) -> int:
     """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
@@ -47,8 +60,8 @@ def verify(table: TableArgument, json: JsonFlag = False) -> int:
     need an unsupported feature can be verified too.
     """
     with patience("Reading the whole log"):
-        store = open_store(table)
-        report = integrity.verify(store)
+        store, catalog = _opened(table)
+        report = integrity.verify(store, catalog)
     if json:
         problems = tuple(ProblemLine.of(each) for each in report.problems)
         emit(VerifyDocument.of(report, table=store.root, problems=problems))

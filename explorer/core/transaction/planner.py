@@ -36,7 +36,7 @@ from explorer.core.transaction.context import CommitTarget, Context
 from explorer.core.transaction.guards.files import file_guards, place_guards
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.guards.rows import row_guards
-from explorer.core.transaction.intents.documents import kind_of
+from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.features import DROPPABLE
@@ -138,7 +138,7 @@ def _plan(
         proposal,
         user,
         tuple(each.document() for each in by_operation),
-        kind=kind_of(request.intent),
+        kind=intent_kind(request.intent),
         ratified=isinstance(target.catalog, RatifyingCatalog),
     )
     consequences = _consequences(snapshot, proposal, lost, context.clients)

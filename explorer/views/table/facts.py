@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
+from explorer.catalogs.entry import CatalogEntry, entry_of
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_path import LogPath
@@ -149,6 +150,11 @@ class TableFacts:
             ) from None
         with self._lock:
             return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
+
+    @property
+    def catalog_entry(self) -> CatalogEntry | None:
+        """What the catalog says of the table; None if it was opened by its location, or as a log alone."""
+        return entry_of(self.log)
 
     def follows(self, other: TableFacts) -> bool:
         """Return whether these facts are of the same log at the same or a later version.

@@ -50,11 +50,6 @@ def intent_kind(intent: Intent) -> str:
     return str(intent.__struct_config__.tag)
 
 
-def kind_of(intent: Intent) -> str:
-    """Return the kind of an intent, as its JSON object names it."""
-    return str(intent.__struct_config__.tag)
-
-
 def intent_document(intent: Intent) -> JsonObject:
     """Return an intent as the JSON object that `parse_intent` reads."""
     document: JsonObject = msgspec.to_builtins(intent)
