@@ -82,11 +82,11 @@ class TableCredentials:
     def _vended(self, operation: str) -> VendedCredentials:
         if self._client.loads_tables(self._address.catalog):
             credentials = self._client.credentials(self._address, operation).storage_credentials
-            return _most_specific(credentials, self._entry.location)
-        return _of_older_call(self._client.temporary_credentials(self._entry.table_id, operation))
+            return most_specific(credentials, self._entry.location)
+        return of_older_call(self._client.temporary_credentials(self._entry.table_id, operation))
 
 
-def _most_specific(credentials: tuple[StorageCredential, ...], location: str) -> VendedCredentials:
+def most_specific(credentials: tuple[StorageCredential, ...], location: str) -> VendedCredentials:
     """Return the credentials with the longest prefix of the location."""
     fitting = [each for each in credentials if f"{location.rstrip('/')}/".startswith(f"{each.prefix.rstrip('/')}/")]
     if not fitting:
@@ -105,7 +105,7 @@ def _most_specific(credentials: tuple[StorageCredential, ...], location: str) ->
     return VendedCredentials()
 
 
-def _of_older_call(given: TemporaryCredentials) -> VendedCredentials:
+def of_older_call(given: TemporaryCredentials) -> VendedCredentials:
     expires = None if given.expiration_time is None else _moment(given.expiration_time)
     if given.aws_temp_credentials is not None:
         aws = given.aws_temp_credentials
