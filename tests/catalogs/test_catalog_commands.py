@@ -43,7 +43,7 @@ def test_commands_take_the_name_of_a_table(made: Any, capsys: Any) -> None:
     code, out, _ = ran(capsys, "history", made.address, "--json")
     assert code == 0
     plan = json.dumps({"kind": "set-properties", "properties": {"a": "1"}})
-    code, out, _ = ran(capsys, "commit", made.address, plan, "--yes", "--json")
+    code, out, _ = ran(capsys, "commit", made.address, plan, "--reason", "why", "--yes", "--json")
     assert (code, json.loads(out)["version"]) == (0, 2)
     code, _, err = ran(capsys, "snapshot", str(made.folder))
     assert (code, "uc://CATALOG.SCHEMA.TABLE" in err) == (4, True)
