@@ -29,9 +29,10 @@ def dose() -> Dose:
 
 
 @pytest.fixture(scope="session")
-def bucket() -> Iterator[dict[str, str]]:
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Options for the bucket ``races`` of an S3 server in a process of its own."""
-    command = [sys.executable, "-m", "tests.prove.racers.s3_server"]
+    folder = str(tmp_path_factory.mktemp("s3"))
+    command = [sys.executable, "-m", "tests.prove.racers.s3_server", folder]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline())

@@ -41,7 +41,7 @@ PROOFS: Final = (
         "16 processes commit 1,600 times at once: appends, removals of files that others want too, batches of one "
         "application",
     ),
-    Proof("race-s3", _COMMITS, "tests/prove/test_races.py::test_a_race_on_s3", "the same on moto's S3 server"),
+    Proof("race-s3", _COMMITS, "tests/prove/test_races.py::test_a_race_on_s3", "the same on an S3 server"),
     Proof(
         "race-deltalake-disk",
         _COMMITS,
@@ -52,7 +52,7 @@ PROOFS: Final = (
         "race-deltalake-s3",
         _COMMITS,
         "tests/prove/test_races.py::test_a_race_with_deltalake[s3]",
-        "the same on moto's S3 server",
+        "the same on an S3 server",
     ),
     Proof(
         "race-reference",

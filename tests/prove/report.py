@@ -38,8 +38,9 @@ After each race, every commit that its writer reported is in the log once, at th
 Versions have no gap, `verify` reports nothing but a hint that names an older checkpoint, rows and batches add up, every
 file that a version needs exists, and no file of a lost commit remains.
 
-moto checks that a key is free and then writes it, in two steps. S3 does both in one, so the server of the races answers
-one request at a time.
+The S3 server of the races is versitygw where it is on the path (`go install
+github.com/versity/versitygw/cmd/versitygw@latest`), as for the results above. Otherwise it is moto, which checks that a
+key is free and then writes it, in two steps; S3 does both in one, so moto answers one request at a time.
 """
 
 
