@@ -133,7 +133,7 @@ def survey(
     require_pyspark()
     from explorer.spark.map_tables import map_tables
 
-    given = [each for place in map(os.fspath, locations) for each in _tables_at(place, storage_options, roots)]
+    given = [each for place in locations for each in _tables_at(os.fspath(place), storage_options, roots)]
     places = [each.location if isinstance(each, TableAudit) else each.place for each in given]
     for place in places:
         _check_seen(place)

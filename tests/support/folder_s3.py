@@ -15,13 +15,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 __all__ = ["FolderS3", "folder_s3"]
-
-_PAGE: Final = 1_000
 
 
 class FolderS3:
@@ -34,7 +31,9 @@ class FolderS3:
         lists: How often each bucket and prefix was listed, ``lake/sales/``.
         reads: How often each key was read or looked at, ``lake/sales/orders/_delta_log/00000000000000000000.json``.
         denied: Buckets and prefixes whose listing is refused, ``lake/secret/``.
+        page: How many keys an answer holds.
         delay: Seconds before each answer.
+        under_way, most_under_way: How many requests wait for an answer, and the most that ever did.
         port: Where it listens.
     """
 
@@ -42,7 +41,9 @@ class FolderS3:
         self.folder = folder
         self.lists, self.reads = Counter[str](), Counter[str]()
         self.denied = set[str]()
+        self.page = 1_000
         self.delay = 0.0
+        self.under_way = self.most_under_way = 0
         self.port = 0
 
     @property
@@ -74,8 +75,8 @@ class FolderS3:
             return _refused(403, "AccessDenied", "User: arn:aws:iam::1:user/x is not authorized to list this")
         after = asked.get("continuation-token") or asked.get("start-after", "")
         keys = (each for each in self._keys(bucket, prefix, deep="delimiter" not in asked) if each > after)
-        page = [key for key, _ in zip(keys, range(_PAGE + 1), strict=False)]
-        more, page = len(page) > _PAGE, page[:_PAGE]
+        page = [key for key, _ in zip(keys, range(self.page + 1), strict=False)]
+        more, page = len(page) > self.page, page[: self.page]
         token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
         body = (
             f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><Name>{bucket}</Name>'
@@ -137,12 +138,17 @@ def _refused(status: int, code: str, message: str) -> tuple[int, dict[str, str],
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, state: FolderS3) -> None:
-        self._state, self._waiting = state, b""
+    def __init__(self, state: FolderS3, opened: set[asyncio.Transport]) -> None:
+        self._state, self._opened, self._waiting = state, opened, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._opened.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._opened.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         self._waiting += data
@@ -151,6 +157,8 @@ class _Connection(asyncio.Protocol):
             first, *lines = head.split("\r\n")
             method, target, _ = first.split(" ", 2)
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            self._state.under_way += 1
+            self._state.most_under_way = max(self._state.most_under_way, self._state.under_way)
             if self._state.delay:
                 loop = asyncio.get_running_loop()
                 loop.call_later(self._state.delay, self._answer, method, target, headers)
@@ -158,6 +166,9 @@ class _Connection(asyncio.Protocol):
                 self._answer(method, target, headers)
 
     def _answer(self, method: str, target: str, headers: dict[str, str]) -> None:
+        self._state.under_way -= 1
+        if self._transport.is_closing():
+            return
         status, sent, body = self._state.answer(method, target, headers)
         lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in sent.items())]
         if "Content-Length" not in sent:
@@ -168,15 +179,25 @@ class _Connection(asyncio.Protocol):
 @contextmanager
 def folder_s3(folder: Path) -> Iterator[FolderS3]:
     """Serve a folder on a free port of the loopback, on a thread."""
-    state, loop = FolderS3(folder), asyncio.new_event_loop()
-    server = loop.run_until_complete(loop.create_server(lambda: _Connection(state), "127.0.0.1", 0, backlog=512))
+    state, loop, opened = FolderS3(folder), asyncio.new_event_loop(), set[asyncio.Transport]()
+    listening = loop.create_server(lambda: _Connection(state, opened), "127.0.0.1", 0, backlog=512)
+    server = loop.run_until_complete(listening)
     state.port = server.sockets[0].getsockname()[1]
+
+    async def close() -> None:
+        server.close()
+        for transport in tuple(opened):
+            transport.abort()
+        # The loop closes their sockets at its next turn.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
         yield state
     finally:
-        loop.call_soon_threadsafe(server.close)
+        asyncio.run_coroutine_threadsafe(close(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

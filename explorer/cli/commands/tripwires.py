@@ -119,11 +119,14 @@ def tripwires(
 
 def _places(tables: list[str]) -> Iterator[ServedRoot | TableAudit]:
     """Yield the tables; the search for the next one is shown if it takes long."""
-    shown = list[Counts]()
-    found = places(tables, searched=lambda folders: shown[-1].searched(folders))
+    shown = dict[str, Counts]()
+
+    def searched(folders: int) -> None:
+        shown["now"].searched(folders)
+
+    found = places(tables, searched=searched)
     while True:
-        with counting("Searching for tables") as counts:
-            shown = [counts]
+        with counting("Searching for tables") as shown["now"]:
             place = next(found, None)
         if place is None:
             return

@@ -6,6 +6,7 @@ Invariant: a path leads through few links, so folders that link to each other ar
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -56,10 +57,11 @@ class LocalFolders:
                 path=str(folder),
             ) from error
         names, failures = list[str](), list[tuple[str, ExplorerError]]()
+        above = self._above(folder) if any(entry.is_symlink() for entry in found) else _Above()
         for entry in found:
-            if entry.is_symlink() and not self._leads_down(Path(entry.path), folder):
+            if entry.is_symlink() and not self._leads_down(Path(entry.path), above):
                 continue
-            if entry.is_symlink() and self._links(folder) >= _MOST_LINKS:
+            if entry.is_symlink() and above.links >= _MOST_LINKS:
                 failures.append((entry.name, _too_many_links(entry.path)))
             else:
                 names.append(entry.name)
@@ -79,18 +81,26 @@ class LocalFolders:
             raise NotAllowed(f"{below!r} leads out of {self._folder}.", location=below)
         return str(path)
 
-    def _leads_down(self, link: Path, folder: Path) -> bool:
+    def _above(self, folder: Path) -> _Above:
+        """Return what is on the way from the root to a folder, both included."""
+        way = [folder, *folder.parents]
+        way = way[: way.index(self._folder) + 1]
+        links = sum(each.is_symlink() for each in way[:-1])
+        return _Above(links, tuple({each.resolve() for each in way} if links else way))
+
+    def _leads_down(self, link: Path, above: _Above) -> bool:
         """Return whether a link stays under the root and does not lead back to a folder above it."""
         target = link.resolve()
-        if not target.is_relative_to(self._folder):
-            return False
-        above = (folder, *folder.parents)
-        inside = above[: above.index(self._folder) + 1]
-        return not any(each.resolve().is_relative_to(target) for each in inside)
+        inside = target.is_relative_to(self._folder)
+        return inside and not any(each.is_relative_to(target) for each in above.folders)
 
-    def _links(self, folder: Path) -> int:
-        """Return how many links are on the way from the root to a folder."""
-        return 0 if folder == self._folder else folder.is_symlink() + self._links(folder.parent)
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """The folders on the way to one, resolved, and how many of them are links."""
+
+    links: int = 0
+    folders: tuple[Path, ...] = ()
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

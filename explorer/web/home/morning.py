@@ -50,7 +50,7 @@ class Morning:
         needing: How many there are.
         since: The last visit; None if not known.
         commits, changed: How many commits came since, on how many tables.
-        read: How many tables were read.
+        read, total: How many tables were read, and how many there are.
         writers: Who made them, the most frequent first.
         capped: Whether some table has more new commits than are counted.
     """
@@ -61,6 +61,7 @@ class Morning:
     commits: int
     changed: int
     read: int
+    total: int
     writers: tuple[Writer, ...]
     capped: bool
 
@@ -84,6 +85,7 @@ def morning(summaries: Sequence[TableSummary], since: datetime | None) -> Mornin
         commits=sum(new.values()),
         changed=len(changed),
         read=sum(not row.pending for row in summaries),
+        total=len(summaries),
         writers=tuple(Writer(name, count, count / top) for name, count in counted.most_common(_MOST_WRITERS)),
         capped=any(row.recent.capped and new[row.ref.name] == len(row.recent.times) for row in changed),
     )

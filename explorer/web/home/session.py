@@ -27,7 +27,7 @@ from explorer.web.home.tables import (
     home_rows,
     list_page,
     progress_line,
-    search_line,
+    search_lines,
     statuses,
 )
 from explorer.web.served_tables import Catalog, TableSummary
@@ -165,12 +165,8 @@ class HomeSession(Session):
             return
         self._listed = listing.refs
         rows = self._reading.rows(listing.refs)
-        around = {
-            "home-search": search_line(listing, len(listing.refs)),
-            "home-status": statuses(address_of(self.query), rows),
-        }
         self.drawing.send_again("lead")
-        self.drawing.patch(around, self.newest)
+        self.drawing.patch(search_lines(self._catalog, address_of(self.query), rows, listing), self.newest)
 
     def _stop_search(self, message: Message) -> None:
         self._catalog.list.stop()

@@ -145,9 +145,16 @@ def progress_line(progress: Progress) -> str:
     return render("home-progress", progress=progress)
 
 
-def search_line(listing: TableListing, total: int) -> str:
-    """Return how far the search for tables is, as HTML; nothing in its first second, and nothing when it has ended."""
-    return render("home-search", listing=listing, total=total)
+def search_lines(
+    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing
+) -> dict[str, str]:
+    """Return the parts of the list that count while tables are searched for, as HTML by the id of the element."""
+    values = _status_values(address, summaries) | {
+        "listing": listing,
+        "list": list_page(address, summaries),
+        "roots": catalog.roots.locations,
+    }
+    return {name: render(name, **values) for name in ("home-search", "home-count", "home-status")}
 
 
 def _status_values(address: Address, summaries: Sequence[TableSummary]) -> dict[str, object]:

@@ -6,9 +6,9 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from explorer.storage.served_root import GivenRoots
 from explorer.web import serve
 
 __all__ = ["served_in_thread"]
@@ -17,11 +17,11 @@ _WITHIN = 20  # seconds
 
 
 @contextmanager
-def served_in_thread(root: Path, **options: Any) -> Iterator[str]:
-    """Serve the tables under a folder.
+def served_in_thread(roots: GivenRoots, **options: Any) -> Iterator[str]:
+    """Serve the tables under some roots.
 
     Args:
-        root: The folder.
+        roots: The roots, or one of them.
         options: As for `explorer.web.serve`.
 
     Yields:
@@ -32,7 +32,7 @@ def served_in_thread(root: Path, **options: Any) -> Iterator[str]:
 
     def run() -> None:
         asyncio.set_event_loop(asyncio.new_event_loop())
-        server = serve([str(root)], start=False, ready=told.append, **options)
+        server = serve(roots, start=False, ready=told.append, **options)
         server.start()
         begun.append(server)
         ready.set()
