@@ -11,13 +11,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from explorer.catalogs.address import is_catalog_address
 from explorer.core.errors import InvalidIntent, NotAllowed, RequestError
 from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots
+from explorer.storage.roots import AllowedRoots, is_catalog_address
 from explorer.table import Table, context_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
-from explorer.catalogs.address import is_catalog_address
 from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
@@ -25,7 +24,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots, Roots
+from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import Final
 import msgspec
 
 from explorer.core.errors import RequestError
-from explorer.storage.roots import check_plain
+from explorer.storage.roots import CATALOG_SCHEME, check_plain
 
-SCHEME: Final = "uc://"
 # A part is plain, or in backticks, where two of them stand for one.
 _PART: Final = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^.`]+)")
 # What no name of a catalog contains: its own rules forbid these, and they would lead to other calls of the API.
@@ -49,16 +48,11 @@ class CatalogAddress(msgspec.Struct, frozen=True):
     @property
     def url(self) -> str:
         """The address as text."""
-        return f"{SCHEME}{self.name}"
+        return f"{CATALOG_SCHEME}{self.name}"
 
     def child(self, name: str) -> CatalogAddress:
         """Return the address of a part below."""
         return CatalogAddress((*self.parts, name))
-
-
-def is_catalog_address(location: object) -> bool:
-    """Return whether a location is an address in a catalog."""
-    return isinstance(location, str) and location[: len(SCHEME)].lower() == SCHEME
 
 
 def parse_address(location: str) -> CatalogAddress:
@@ -68,7 +62,7 @@ def parse_address(location: str) -> CatalogAddress:
         RequestError: It is not one.
     """
     check_plain(location)
-    rest = location[len(SCHEME) :].rstrip("/")
+    rest = location[len(CATALOG_SCHEME) :].rstrip("/")
     parts: list[str] = []
     position = 0
     while position < len(rest):

@@ -6,6 +6,7 @@ Invariant: a listing ends: a page token that comes twice, or too many pages, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ from explorer.catalogs.contract import (
 from explorer.catalogs.http_session import HttpSession
 from explorer.catalogs.refusals import wrong_answer
 from explorer.catalogs.settings import CatalogSettings
-from explorer.core.errors import CatalogError
+from explorer.core.errors import CatalogError, TableNotFound
 
 PROTOCOL_VERSIONS: Final = "1.0"
 MOST_PAGES: Final = 10_000
@@ -102,7 +103,8 @@ class CatalogClient:
             TableNotFound: There is no such table.
             CatalogError: The server refused, failed, or did not answer.
         """
-        return self._get(f"/tables/{quote('.'.join(address.parts), safe='')}", TableInfo)
+        with _named(address):
+            return self._get(f"/tables/{quote('.'.join(address.parts), safe='')}", TableInfo)
 
     def load_table(self, address: CatalogAddress) -> LoadedTable:
         """Return a table with the commits that the catalog ratified, by the Delta API.
@@ -112,7 +114,8 @@ class CatalogClient:
             CatalogError: The server refused, failed, or did not answer; with the reason
                 ``UnsupportedTableFormatException`` if only the older calls serve this table.
         """
-        return self._get(_table_path(address), LoadedTable)
+        with _named(address):
+            return self._get(_table_path(address), LoadedTable)
 
     def update_table(self, address: CatalogAddress, update: TableUpdate) -> LoadedTable:
         """Change a table, and return it as it is then.
@@ -122,7 +125,8 @@ class CatalogClient:
             CatalogError: The server refused, failed, or did not answer.
         """
         path = _table_path(address)
-        return self._decoded(self._http.post(path, update), LoadedTable, f"POST {path}")
+        with _named(address):
+            return self._decoded(self._http.post(path, update), LoadedTable, f"POST {path}")
 
     def credentials(self, address: CatalogAddress, operation: str) -> StorageCredentials:
         """Return temporary credentials for the files of a table, by the Delta API.
@@ -162,6 +166,15 @@ class CatalogClient:
             return msgspec.json.decode(answer, type=kind)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise wrong_answer(self.settings, request, str(error)) from error
+
+
+@contextmanager
+def _named(address: CatalogAddress) -> Iterator[None]:
+    """Name the table in the error that there is none."""
+    try:
+        yield
+    except TableNotFound as error:
+        raise error.with_facts(location=address.url) from error
 
 
 def _table_path(address: CatalogAddress) -> str:

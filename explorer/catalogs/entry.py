@@ -11,8 +11,8 @@ from explorer.catalogs.client import CatalogClient
 from explorer.catalogs.contract import LoadedTable, TableInfo
 from explorer.core.errors import CatalogError, RequestError, UnsupportedFeature
 from explorer.core.protocol.table_features import CATALOG_FEATURES
+from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX
 
-_FEATURE: Final = "delta.feature."
 _NOT_HERE: Final = "UnsupportedTableFormatException"
 
 
@@ -43,12 +43,6 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     updated: int | None = None
     updated_by: str | None = None
     properties: dict[str, str] = {}
-
-
-def entry_of(log: object) -> CatalogEntry | None:
-    """Return what the catalog says of a table's log; None if it was opened by its location, or is a log alone."""
-    entry = getattr(log, "catalog_entry", None)
-    return entry if isinstance(entry, CatalogEntry) else None
 
 
 def read_entry(client: CatalogClient, address: CatalogAddress) -> CatalogEntry:
@@ -147,4 +141,4 @@ def is_managed(properties: dict[str, str]) -> bool:
 
 
 def _features(properties: dict[str, str]) -> set[str]:
-    return {key.removeprefix(_FEATURE) for key in properties if key.startswith(_FEATURE)}
+    return {key.removeprefix(FEATURE_PREFIX) for key in properties if key.startswith(FEATURE_PREFIX)}

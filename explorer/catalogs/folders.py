@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from explorer.catalogs.address import SCHEME, CatalogAddress, is_catalog_address, parse_address
+from explorer.catalogs.address import CatalogAddress, parse_address
 from explorer.catalogs.client import CatalogClient
 from explorer.catalogs.opening import client_of
 from explorer.catalogs.settings import settings_from
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError
+from explorer.storage.roots import is_catalog_address
 from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
 from explorer.storage.served_roots import MOST_TABLES, ServedRoots
 from explorer.storage.table_search.folder_tree import FolderContent, FolderTree
@@ -86,11 +87,13 @@ def open_tree(root: ServedRoot) -> FolderTree:
 
 def served_roots(roots: GivenRoots, *, most: int | None = MOST_TABLES) -> ServedRoots:
     """Return served roots, addresses in a catalog among them; arguments and errors as of `ServedRoots`."""
-    given = [
-        replace(root, name=_ALL) if root.place.lower().rstrip("/") == SCHEME.rstrip("/") and not root.name else root
-        for root in given_roots(roots)
-    ]
+    given = [replace(root, name=_ALL) if _is_all(root.place) and not root.name else root for root in given_roots(roots)]
     return ServedRoots(given, most=most, opened=open_tree)
+
+
+def _is_all(place: str) -> bool:
+    """Return whether a root is all of a server's catalogs."""
+    return is_catalog_address(place) and not parse_address(place).parts
 
 
 def _folders(names: Iterable[str]) -> FolderContent:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from explorer.catalogs.address import CatalogAddress, is_catalog_address, parse_address, parse_table
+from explorer.catalogs.address import CatalogAddress, parse_address, parse_table
 from explorer.catalogs.client import CatalogClient
 from explorer.catalogs.entry import CatalogEntry, read_entry
 from explorer.catalogs.managed_commits import ManagedCommits
@@ -24,7 +24,7 @@ from explorer.catalogs.temporary_credentials import TableCredentials
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots, Roots, is_url, places_of
+from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address, is_url, places_of
 from explorer.storage.schemes import known_scheme, spellings
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/")

@@ -67,7 +67,6 @@ def refusal(
         return TableNotFound(
             f"The catalog at {settings.url} has no such object{stated}. Check the name; the object may have been "
             "dropped or renamed.",
-            location=request.rpartition("/")[2],
         )
     return CatalogError(message, status=status, reason=kind or None, catalog=settings.url)
 

@@ -10,20 +10,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from explorer.catalogs.derived_keys import DERIVED
 from explorer.core.log.ratifying_catalog import StagedCommit, TableChanges
 from explorer.core.protocol.actions import DomainMetadata, Protocol
+from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.json_values import JsonObject, JsonValue
+from explorer.core.protocol.row_tracking import DOMAIN as ROW_TRACKING
 
-_DERIVED: Final = (
-    "delta.feature.",
-    "delta.minReaderVersion",
-    "delta.minWriterVersion",
-    "delta.clusteringColumns",
-    "delta.rowTracking.rowIdHighWaterMark",
-    "delta.lastUpdateVersion",
-    "delta.lastCommitTimestamp",
-)
-_DOMAINS: Final = {"delta.clustering": "clusteringColumns", "delta.rowTracking": "rowIdHighWaterMark"}
+_DOMAINS: Final = {CLUSTERING: "clusteringColumns", ROW_TRACKING: "rowIdHighWaterMark"}
 """The domains that the catalog keeps, and the field of each that it takes."""
 _NAMES: Final = {
     "elementType": "element-type",
@@ -61,9 +55,9 @@ def _actions(changes: TableChanges) -> Iterator[JsonObject]:
         yield {"action": "set-columns", "columns": _type(json.loads(changes.schema))}
     if changes.partition_columns is not None:
         yield {"action": "set-partition-columns", "partition-columns": list(changes.partition_columns)}
-    if properties := {key: value for key, value in changes.properties.items() if not key.startswith(_DERIVED)}:
+    if properties := {key: value for key, value in changes.properties.items() if not key.startswith(DERIVED)}:
         yield {"action": "set-properties", "updates": dict(properties)}
-    if removed := [key for key in changes.removed_properties if not key.startswith(_DERIVED)]:
+    if removed := [key for key in changes.removed_properties if not key.startswith(DERIVED)]:
         yield {"action": "remove-properties", "removals": list(removed)}
     if changes.description is not None:
         yield {"action": "set-table-comment", "comment": changes.description}

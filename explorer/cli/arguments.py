@@ -20,7 +20,11 @@ SCREEN: Final = 20
 
 TableArgument = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help=f"A folder, or a {spellings(persistent=True)} URL.", show_default=False),
+    typer.Argument(
+        metavar="TABLE",
+        help=f"A folder, a {spellings(persistent=True)} URL, or uc://CATALOG.SCHEMA.TABLE.",
+        show_default=False,
+    ),
 ]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", min=0, help="Version to read (default: newest).")

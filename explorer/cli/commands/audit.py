@@ -32,7 +32,8 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE|ROOT",
-        help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
+        help="Tables, or places that contain tables, at any depth: folders, "
+        f"{spellings(persistent=True)} URLs, or uc://[CATALOG[.SCHEMA]].",
         show_default=False,
     ),
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from explorer import formatting as fmt
-from explorer.catalogs.address import is_catalog_address
 from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.output import emit, listing, note, patience
 from explorer.core.log.catalog_commits import CommitCatalog
@@ -13,6 +12,7 @@ from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
+from explorer.storage.roots import is_catalog_address
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3

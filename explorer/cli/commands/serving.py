@@ -104,7 +104,8 @@ def serve(
         list[str],
         typer.Argument(
             metavar="ROOT",
-            help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs.",
+            help="Tables, or places that contain tables, at any depth: folders, "
+            f"{spellings(persistent=True)} URLs, or uc://[CATALOG[.SCHEMA]].",
             show_default=False,
         ),
     ],

@@ -12,14 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
-from explorer.catalogs.entry import CatalogEntry, entry_of
 from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_path import LogPath
@@ -40,6 +39,9 @@ from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 from explorer.views.table.version_axis import AxisKind
+
+if TYPE_CHECKING:
+    from explorer.catalogs.entry import CatalogEntry
 
 _KEPT = 64
 _FRESH_MINUTES = 5
@@ -154,7 +156,8 @@ class TableFacts:
     @property
     def catalog_entry(self) -> CatalogEntry | None:
         """What the catalog says of the table; None if it was opened by its location, or as a log alone."""
-        return entry_of(self.log)
+        entry: CatalogEntry | None = getattr(self.log, "catalog_entry", None)
+        return entry
 
     def follows(self, other: TableFacts) -> bool:
         """Return whether these facts are of the same log at the same or a later version.

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from explorer import formatting as fmt
-from explorer.catalogs.entry import CatalogEntry
 from explorer.core.protocol.schema.data_types import StructField, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION
@@ -16,6 +15,9 @@ from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
+
+if TYPE_CHECKING:
+    from explorer.catalogs.entry import CatalogEntry
 
 _MOST_FIELDS: Final = 400
 

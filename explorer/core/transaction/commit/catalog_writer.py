@@ -20,6 +20,7 @@ from explorer.core.log.log_path import STAGED_FOLDER, commit_name
 from explorer.core.log.ratifying_catalog import RatifyingCatalog, StagedCommit, TableChanges, Verdict, table_changes
 from explorer.core.log.table_state import TableState
 from explorer.core.protocol.log_store import LogStore
+from explorer.core.protocol.table_properties.registry import IN_COMMIT_TIMESTAMPS
 from explorer.core.transaction.commit.conflicts import holds_transaction
 from explorer.core.transaction.commit.version_writer import PAUSE, Owner
 from explorer.core.transaction.context import Context
@@ -50,7 +51,7 @@ class CatalogWriter:
         if before is None or info is None or info.in_commit_timestamp is None:
             raise CorruptTable(
                 f"Version {version} would have no in-commit timestamp, which a catalog requires. Set "
-                "delta.enableInCommitTimestamps to true through the engine that made the table.",
+                f"{IN_COMMIT_TIMESTAMPS} to true through the engine that made the table.",
                 version=version,
             )
         name = f"{version:020d}.{self._context.new_id()}.json"
