@@ -16,7 +16,7 @@ from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots
+from explorer.storage.roots import AllowedRoots, is_catalog_address
 from explorer.table import Table, context_of
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ def new_table(
     Raises:
         NotAllowed: The location is outside ``roots``.
     """
+    if is_catalog_address(location):
+        raise RequestError(
+            f"This program creates no tables in a catalog. Create {os.fspath(location)} with an engine that is "
+            "connected to the catalog, such as Spark; it can be read and changed here then.",
+            location=os.fspath(location),
+        )
     allowed = None if roots is None else AllowedRoots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 

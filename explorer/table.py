@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from explorer.core.errors import NotAllowed
-from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
@@ -24,7 +24,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
-from explorer.storage.roots import AllowedRoots, Roots
+from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from explorer.auditing import Audit, AuditOptions, Subject
     from explorer.auditing.erasure import Erasure
+    from explorer.catalogs.entry import CatalogEntry
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.transaction.commit.batch_writer import BatchWriter
@@ -56,7 +57,7 @@ def open_table(
     *,
     storage_options: Mapping[str, Any] | None = None,
     roots: Roots | None = None,
-    catalog: CatalogCommits | None = None,
+    catalog: CommitCatalog | None = None,
     read_only: bool = False,
     time_zone: str | tzinfo = UTC,
     cache: bool = True,
@@ -65,12 +66,13 @@ def open_table(
     """Open a Delta table. Only its log is read, and no engine is started.
 
     Args:
-        location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
+        location: A folder, a URL with one of the schemes of `explorer.storage.schemes`, or the name of a table in the
+            Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``.
         storage_options: Options of the object store.
         roots: Places that may be read, or one place; None allows every place. Absolute paths inside the log must be in
-            them too.
-        catalog: What its catalog ratified, for a table whose commits a catalog manages; without it such a table is
-            refused.
+            them too. Where a catalog's table may be: `explorer.catalogs.opening`.
+        catalog: What its catalog ratified, for a table whose commits a catalog manages and that is opened by its
+            location; without it such a table is refused. A table opened by its name asks its catalog itself.
         read_only: Refuse every commit through this object.
         time_zone: The zone of partition values that name none, for instance ``Europe/Berlin``: statistics, skipping and
             rows use it. No log records it; `Snapshot.zone_warnings` says where it matters.
@@ -82,6 +84,7 @@ def open_table(
     Raises:
         TableNotFound: There is no log, or the catalog has no such table.
         NotAllowed: The location is outside ``roots``.
+        CatalogError: The catalog refused, failed, or did not answer.
         RequestError: There is no such time zone, or the catalog names something that is no Delta table.
     """
     if os.environ.get(CHECKPOINT_VARIABLE) or os.environ.get(DECODED_VARIABLE):
@@ -92,11 +95,18 @@ def open_table(
         from explorer.spark.engine.catalog_table import catalog_location
 
         location = catalog_location(spark, os.fspath(location))
-    allowed = None if roots is None else AllowedRoots(roots)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
-    store = open_store(location, storage_options, allowed)
     indexes = _indexes if cache else None
-    return Table(store, catalog, read_only=read_only, time_zone=zone, roots=allowed, indexes=indexes)
+    opened = partial(Table, read_only=read_only, time_zone=zone, indexes=indexes)
+    if is_catalog_address(location):
+        from explorer.catalogs.opening import open_catalog_table
+
+        found = open_catalog_table(
+            os.fspath(location), storage_options=storage_options, roots=roots, read_only=read_only
+        )
+        return opened(found.store, found.commits, roots=found.roots, catalog_entry=found.entry)
+    allowed = None if roots is None else AllowedRoots(roots)
+    return opened(open_store(location, storage_options, allowed), catalog, roots=allowed)
 
 
 def _indexes() -> IndexCache | None:
@@ -126,20 +136,23 @@ class Table(DeltaLog):
         read_only: True if commits through this object are refused.
         roots: The places that may be read; None allows every place.
         sources: The places that rows of a change may be read from: ``roots``, unless others are allowed too.
+        catalog_entry: What the catalog says of the table; None if it was opened by its location.
     """
 
     def __init__(
         self,
         store: LogStore,
-        catalog: CatalogCommits | None = None,
+        catalog: CommitCatalog | None = None,
         *,
         read_only: bool = False,
         time_zone: tzinfo = UTC,
         roots: AllowedRoots | None = None,
         indexes: Callable[[], IndexCache | None] | None = None,
+        catalog_entry: CatalogEntry | None = None,
     ) -> None:
         super().__init__(store, catalog, time_zone, indexes)
         self.read_only, self.roots, self.sources = read_only, roots, roots
+        self.catalog_entry = catalog_entry
 
     @learning
     def changes(
@@ -648,9 +661,9 @@ class Table(DeltaLog):
         """
         from explorer.auditing.erasure import Neighbour, out_of_reach
         from explorer.auditing.erasure.search import erasure_job
-        from explorer.storage.served_roots import ServedRoots
+        from explorer.catalogs.folders import served_roots
 
-        places = ServedRoots(beside, most=None)
+        places = served_roots(beside, most=None)
 
         def others() -> Iterator[Neighbour]:
             for ref in places.tables():

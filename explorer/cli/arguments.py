@@ -24,7 +24,8 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help=f"A folder, a {spellings(persistent=True)} URL, or schema.table in the catalog of Spark.",
+        help=f"A folder, a {spellings(persistent=True)} URL, uc://CATALOG.SCHEMA.TABLE, or schema.table in the catalog "
+        "of Spark.",
         show_default=False,
     ),
 ]

@@ -23,6 +23,7 @@
     │   ├── CommitConflict          winner
     │   └── CommitUnknown           found
     ├── StorageError            unwritten, reason, code; always raised ``from`` its cause
+    │   └── CatalogError            status, catalog; may have no cause
     ├── EngineUnavailable       engine, install
     └── Cancelled               operation, found
 
@@ -43,6 +44,7 @@ from explorer.credentials import without_credentials
 
 __all__ = [
     "Cancelled",
+    "CatalogError",
     "ChangeFeedGap",
     "CommitConflict",
     "CommitError",
@@ -296,13 +298,27 @@ class StorageError(ExplorerError):
 
     Attributes:
         unwritten: True if nothing of a put was written.
-        reason: The kind of the refusal, as `explorer.storage.refusals` names it.
+        reason: The kind of the refusal, as `explorer.storage.refusals` names it; of a catalog, see `CatalogError`.
         code: The store's own code for it.
     """
 
     unwritten: bool | None = None
     reason: str | None = None
     code: str | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CatalogError(StorageError):
+    """A catalog refused a request, failed, or did not answer.
+
+    Attributes:
+        status: The HTTP status; None without an answer.
+        reason: The error type of the catalog's contract, or one word for what is wrong with the connection.
+        catalog: The address of its server.
+    """
+
+    status: int | None = None
+    catalog: str | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

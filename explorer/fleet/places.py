@@ -8,7 +8,9 @@ from typing import Any
 
 from explorer.core.errors import ExplorerError, TableNotFound
 from explorer.fleet.one_table import TableAudit
+from explorer.storage.roots import is_catalog_address
 from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
+from explorer.storage.table_search.folder_tree import FolderTree
 from explorer.storage.table_search.search import TableSearch, Unlisted
 from explorer.storage.table_search.trees import open_tree
 
@@ -36,7 +38,7 @@ def places(
 def below(root: ServedRoot, searched: Callable[[int], None] | None = None) -> Iterator[ServedRoot | TableAudit]:
     """Yield the tables at or below one place, and errors; an error alone if there is no table."""
     try:
-        search = TableSearch(open_tree(root))
+        search = TableSearch(tree_of(root))
     except ExplorerError as refusal:
         yield TableAudit(root.place, error=refusal)
         return
@@ -52,6 +54,15 @@ def below(root: ServedRoot, searched: Callable[[int], None] | None = None) -> It
     if not count:
         message = f"There is no Delta table in {root.place} or below it. Give a table, or a folder of tables."
         yield TableAudit(root.place, error=TableNotFound(message, location=root.place))
+
+
+def tree_of(root: ServedRoot) -> FolderTree:
+    """Return the folders below a place: of a catalog, or of a store."""
+    if is_catalog_address(root.place):
+        from explorer.catalogs.folders import open_tree as open_catalog_tree
+
+        return open_catalog_tree(root)
+    return open_tree(root)
 
 
 def _is_nothing(folder: Unlisted) -> bool:

@@ -20,12 +20,11 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.table_features import supported_features
 from explorer.credentials import concealed, secrets_of
 from explorer.fleet.one_table import TableAudit, Task
-from explorer.fleet.places import below
+from explorer.fleet.places import below, tree_of
 from explorer.storage.credential_provider import sendable_options
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.schemes import known_scheme
 from explorer.storage.served_root import ServedRoot
-from explorer.storage.table_search.trees import open_tree
 from explorer.table import Table, open_table
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def _tables_at(
     if roots is not None and not AllowedRoots(roots).allow(place):
         return [root]
     found = list(below(root))
-    alone = len(found) == 1 and (isinstance(found[0], TableAudit) or found[0].place == open_tree(root).root)
+    alone = len(found) == 1 and (isinstance(found[0], TableAudit) or found[0].place == tree_of(root).root)
     return [root] if alone else found
 
 

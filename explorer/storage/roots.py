@@ -95,6 +95,8 @@ class AllowedRoots:
         return " or ".join(places[:_NAMED]) + (f", or one of {more} more" if more > 0 else "")
 
 
+CATALOG_SCHEME: Final = "uc://"
+"""How the address of a table in a catalog begins; see `explorer.catalogs`."""
 _NAMED: Final = 3
 _PATTERN: Final = re.compile(r"[][{}*?\\\x00]|(^|/)\.\.(/|$)")
 _SCHEME: Final = re.compile(r"[^/]*:")
@@ -137,6 +139,11 @@ def check_plain(location: str) -> None:
 def is_url(location: str) -> bool:
     """Return True for a URL that is not of a local file."""
     return "://" in location and _FILE.match(location) is None
+
+
+def is_catalog_address(location: object) -> bool:
+    """Return whether a location is an address in a catalog."""
+    return isinstance(location, str) and location[: len(CATALOG_SCHEME)].lower() == CATALOG_SCHEME
 
 
 def url_of(location: str) -> str:

@@ -8,14 +8,14 @@ A table under two roots is listed once, under the root that is nearest to it; it
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from explorer.core.errors import NotAllowed, RequestError, TableNotFound
 from explorer.storage.roots import is_url, meant_by
-from explorer.storage.schemes import scheme_of
+from explorer.storage.schemes import known_scheme
 from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
 from explorer.storage.table_search.folder_tree import FolderTree
 from explorer.storage.table_search.search import TableSearch, Unlisted
@@ -115,6 +115,7 @@ class ServedRoots:
     Args:
         roots: Tables, or places that hold tables: folders of this machine, URLs of stores.
         most: How many tables are listed under a root; None for all of them.
+        opened: Returns the folders below a root.
 
     Attributes:
         named: The roots, in the order given.
@@ -127,13 +128,19 @@ class ServedRoots:
         RequestError: A root names no place, or its name or its options do not fit.
     """
 
-    def __init__(self, roots: GivenRoots, *, most: int | None = MOST_TABLES) -> None:
+    def __init__(
+        self,
+        roots: GivenRoots,
+        *,
+        most: int | None = MOST_TABLES,
+        opened: Callable[[ServedRoot], FolderTree] = open_tree,
+    ) -> None:
         self.most = most
         self.cut: tuple[str, ...] = ()
         self.unlisted: tuple[Unlisted, ...] = ()
         named: dict[str, NamedRoot] = {}
         for root in given_roots(roots):
-            tree = open_tree(root)
+            tree = opened(root)
             name = _free(_name(root, tree), named)
             named[name] = NamedRoot(name, root, tree)
         self._named = {root.name: _without_inner(root, tuple(named.values())) for root in named.values()}
@@ -244,6 +251,8 @@ def _parts(root: NamedRoot) -> tuple[str, ...]:
     """Return the place of a root as its storage and the parts of its path."""
     if not is_url(root.given.place):
         return ("file", *Path(root.tree.root).parts)
-    storage = scheme_of(root.given.place)
-    place = meant_by(root.given.place).partition("://")[2]
+    scheme, _, place = meant_by(root.given.place).partition("://")
+    storage = known_scheme(root.given.place)
+    if storage is None:
+        return (scheme, *filter(None, re.split("[./]", place)))  # an address in a catalog
     return (storage.environment or storage.name, *filter(None, place.split("/")))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import singledispatch
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -54,6 +54,9 @@ from explorer.views.card import (
 from explorer.views.problems import problem_of
 from explorer.views.table.commits import commit_sentence
 
+if TYPE_CHECKING:
+    from explorer.catalogs.entry import CatalogEntry
+
 
 @singledispatch
 def card_of(value: object) -> Card:
@@ -77,7 +80,11 @@ def _of_log(log: DeltaLog) -> Card:
         return _of_error(error)
     first, last = log.version_range()
     versions = f"v{first} to v{last}" if first != last else f"v{last}"
-    return Card(f"{log.name}, v{last}", (("location", log.location), ("versions", versions), *_contents(snapshot)))
+    entry: CatalogEntry | None = getattr(log, "catalog_entry", None)
+    place = [("location", log.location)]
+    if entry is not None:
+        place += [("catalog", entry.address), *([("owner", entry.owner)] if entry.owner else [])]
+    return Card(f"{log.name}, v{last}", (*place, ("versions", versions), *_contents(snapshot)))
 
 
 @card_of.register

@@ -8,6 +8,7 @@ from explorer.core import errors
 from explorer.core.log.contested import ContestedFiles
 from explorer.core.protocol.table_features import is_managed
 from explorer.debug import DEBUG_VARIABLE, in_words
+from explorer.storage.roots import is_catalog_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.TableError, "danger", "The table is damaged", "Check the named file. Other tables are not affected."),
     (errors.UnsupportedFeature, "warning", "The table uses a feature that is not supported here",
      "Nothing is shown, because it could be wrong. Use a client that supports the feature."),
+    (errors.CatalogError, "danger", "The catalog refused or failed",
+     "See the message for the cause and the next step. Tables that are opened by their location are not affected."),
     (errors.StorageError, "danger", "Storage error",
      "Check the permissions and the connection, then try again."),
     (errors.EngineUnavailable, "warning", "Spark is not available",
@@ -156,13 +159,13 @@ def lost_problem(error: errors.ExplorerError) -> Problem:
     """Describe why a table that is on show cannot be read any more."""
     problem, step = problem_of(error), "The last successful reading is still shown."
     if isinstance(error, errors.TableNotFound):
-        message = "Its folder or log was deleted or moved while it was open."
-        return replace(
-            problem,
-            title="The table no longer exists",
-            message=message,
-            next_step=f"{step} Put the table back, then try again.",
-        )
+        if is_catalog_address(error.location):
+            message = f"{error.location} was dropped or renamed in its catalog while it was open."
+            back = "Open it by its new name, or ask the owner of the schema."
+        else:
+            message = "Its folder or log was deleted or moved while it was open."
+            back = "Put the table back, then try again."
+        return replace(problem, title="The table no longer exists", message=message, next_step=f"{step} {back}")
     return replace(problem, title=f"The table cannot be read now: {problem.title.lower()}", next_step=step)
 
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import explorer
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
+from explorer.catalogs.folders import served_roots
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
@@ -30,7 +31,7 @@ from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
 from explorer.storage.served_root import GivenRoots
-from explorer.storage.served_roots import MOST_TABLES, ServedRoots, TableRef
+from explorer.storage.served_roots import MOST_TABLES, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
@@ -162,7 +163,7 @@ class Catalog(FollowedTables):
         key: SigningKey | None = None,
         most: int | None = MOST_TABLES,
     ) -> None:
-        self.roots = ServedRoots(roots, most=most)
+        self.roots = served_roots(roots, most=most)
         self.list = TableList(self.roots)
         self._sources = AllowedRoots(self.roots.locations)
         self.key = key

@@ -12,6 +12,7 @@ from tests.architecture.sources import PACKAGE, modules
 
 # The homes of all texts that begin with ``delta.``: properties, keys of field metadata, domains, tags of commits.
 HOMES = {
+    "explorer.catalogs.derived_keys",
     "explorer.core.protocol.clustering",
     "explorer.core.protocol.row_tracking",
     "explorer.core.protocol.schema.field_metadata",

@@ -43,8 +43,8 @@ Tables = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[TABLE|ROOT]...",
-        help=f"Tables, or places that contain tables, at any depth: folders, or {spellings(persistent=True)} URLs "
-        "(default: the roots of the configuration).",
+        help="Tables, or places that contain tables, at any depth: folders, "
+        f"{spellings(persistent=True)} URLs, or uc://[CATALOG[.SCHEMA]] (default: the roots of the configuration).",
         show_default=False,
     ),
 ]

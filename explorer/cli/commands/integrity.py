@@ -9,9 +9,12 @@ from explorer.cli.arguments import JsonFlag, TableArgument
 from explorer.cli.in_force import options_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.tables import location_of
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
+from explorer.storage.roots import is_catalog_address
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3
@@ -42,6 +45,17 @@ class VerifyDocument(JsonRecord, frozen=True, kw_only=True):
     chain_head: str | None
 
 
+def _opened(table: str) -> tuple[LogStore, CommitCatalog | None]:
+    """Return the store of a table, and the catalog of its commits where it is named by its name in one."""
+    if not is_catalog_address(table):
+        location = location_of(table)
+        return open_store(location, options_of(location)), None
+    from explorer.catalogs.opening import open_catalog_table
+
+    found = open_catalog_table(table, read_only=True)
+    return found.store, found.commits
+
+
 def verify(table: TableArgument, json: JsonFlag = False) -> int:
     """Verify the log: gaps, invalid or contradictory commits, invalid metadata, checksums and checkpoints.
 
@@ -49,9 +63,8 @@ def verify(table: TableArgument, json: JsonFlag = False) -> int:
     need an unsupported feature can be verified too.
     """
     with patience("Reading the whole log"):
-        location = location_of(table)
-        store = open_store(location, options_of(location))
-        report = integrity.verify(store)
+        store, catalog = _opened(table)
+        report = integrity.verify(store, catalog)
     if json:
         problems = tuple(ProblemLine.of(each) for each in report.problems)
         emit(VerifyDocument.of(report, table=store.root, problems=problems))

@@ -42,8 +42,8 @@ RootsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[ROOT]...",
-        help=f"Tables, or places that contain tables, at any depth: folders, {spellings(persistent=True)} URLs, or "
-        "names of tables in the catalog of Spark (default: the roots of the configuration).",
+        help=f"Tables, or places that contain tables, at any depth: folders, {spellings(persistent=True)} URLs, "
+        "uc://[CATALOG[.SCHEMA]], or names of tables in the catalog of Spark (default: the roots of the configuration).",
         show_default=False,
     ),
 ]

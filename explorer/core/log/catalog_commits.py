@@ -2,18 +2,21 @@
 
 Protocol section: Catalog-managed tables. Invariants: such a table is read only with the response of its catalog
 (CATALOG-001); for a version that the catalog returns, its commit counts, published or not, and nothing above the
-catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003).
+catalog's latest version exists (CATALOG-002); other staged commits are never read (CATALOG-003). A version that the
+catalog ratified and whose commit is nowhere is a gap, and no older version is the newest in its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final
+from typing import Protocol as Interface
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import RequestError, UnsupportedFeature
+from explorer.core.log.listed_log import NamedVersion
 from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
@@ -22,19 +25,43 @@ from explorer.core.protocol.table_features import COORDINATED_FEATURES, about_dr
 
 _UNPUBLISHED: Final = (STAGED_FOLDER, f"{LOG_FOLDER}/_commits")
 """Where commits wait to be published; the second is that of older drafts."""
+_ANSWER: Final = "the catalog's answer"
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
+class CommitCatalog(Interface):
+    """A catalog that ratifies the commits of one table."""
+
+    def current(self) -> CatalogCommits:
+        """Return what it has ratified by now.
+
+        Raises:
+            CatalogError: It refused, failed, or did not answer.
+            TableNotFound: It has no such table any more.
+        """
+
+
 class CatalogCommits(msgspec.Struct, frozen=True):
-    """The catalog's response.
+    """The catalog's response; as a catalog, one that ratifies no more.
 
     Attributes:
         latest: The newest version that it ratified.
-        commits: For each version it returned, the name of the file in ``_staged_commits``, or the commit's content.
+        commits: For each version it returned, the file in ``_staged_commits`` or its name, or the commit's content.
     """
 
     latest: int
-    commits: dict[int, str | bytes] = {}
+    commits: dict[int, str | bytes | LogPath] = {}
+
+    def current(self) -> CatalogCommits:
+        """Return the response itself."""
+        return self
+
+    def staged_name(self, version: int) -> str | None:
+        """Return the name of a version's file in ``_staged_commits``; None if the catalog returned none."""
+        commit = self.commits.get(version)
+        if isinstance(commit, LogPath):
+            return commit.name
+        return commit if isinstance(commit, str) else None
 
 
 def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
@@ -45,7 +72,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
     """
     commits = {version: path for version, path in listing.commits.items() if version <= catalog.latest}
     commits |= {version: _staged(version, staged, catalog.latest) for version, staged in catalog.commits.items()}
-    return msgspec.structs.replace(
+    known = msgspec.structs.replace(
         listing,
         commits=dict(sorted(commits.items())),
         checkpoints=tuple(checkpoint for checkpoint in listing.checkpoints if checkpoint.version <= catalog.latest),
@@ -54,6 +81,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         by_catalog=True,
         named=None,
     )
+    return known.with_named(NamedVersion(catalog.latest, (_ANSWER,)))
 
 
 def check_published(store: LogStore, protocol: Protocol, version: int) -> None:
@@ -188,9 +216,9 @@ class CatalogStore:
         return self._store.local_path(path)
 
 
-def _staged(version: int, commit: str | bytes, latest: int) -> LogPath:
+def _staged(version: int, commit: str | bytes | LogPath, latest: int) -> LogPath:
     name = _inline(version).rpartition("/")[2] if isinstance(commit, bytes) else commit
-    path = parse_log_name(name)
+    path = name if isinstance(name, LogPath) else parse_log_name(name)
     if path is None or path.kind is not LogFileKind.STAGED_COMMIT or path.version != version or version > latest:
         raise RequestError(
             f"The catalog's commit of version {version} is {name!r}; it must be the name of a staged commit of that "

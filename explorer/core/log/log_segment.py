@@ -262,6 +262,16 @@ class LogListing(msgspec.Struct, frozen=True):
         newest = f"the newest commit or complete checkpoint is that of version {self.recorded}"
         if self.recorded < 0:
             newest = "it has no commit and no complete checkpoint"
+        if self.by_catalog:
+            known = f"{self._readable()} can be read by number. ".capitalize() if readable else ""
+            raise VersionGap(
+                f"The catalog ratified version {version}, but {newest}, and the catalog names none after it, so "
+                f"version {version} cannot be rebuilt. {known}Restore the missing log files from a backup.",
+                version=version,
+                missing=self.recorded + 1,
+                earliest=readable[0] if readable else None,
+                latest=readable[1] if readable else None,
+            )
         sentences = (
             f"The log names version {version} in {files}, but {newest}, so version {version} cannot be rebuilt.",
             f"{self._readable()} can be read by number.".capitalize() if readable else "",

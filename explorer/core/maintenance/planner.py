@@ -17,9 +17,10 @@ import msgspec
 from explorer.core.errors import CorruptTable, InvalidIntent, UnsupportedFeature
 from explorer.core.log.log_path import checkpoint_name, compaction_name, replaced_name
 from explorer.core.log.log_segment import CompleteCheckpoint as LogCheckpoint
-from explorer.core.log.log_segment import LogListing, list_log
+from explorer.core.log.log_segment import LogListing
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
+from explorer.core.log.writing.checkpoint import check_published
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
@@ -41,9 +42,11 @@ from explorer.core.transaction.intents.records import Checkpoint, CleanLog, Comp
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.open_log.current import LogSource
 
 _SAME_FEED: Final = "Nothing changes for readers of the change data feed."
 _UUID_NAME: Final = "UUID"
+_PUBLISH: Final = "Commit a change first, which publishes what waits, or have the table's other writers publish it."
 
 
 def plan_maintenance(
@@ -58,10 +61,11 @@ def plan_maintenance(
     log.refresh()
     snapshot = log.snapshot()
     snapshot.require_schema()
-    state, listing = snapshot.state, list_log(log.store)
+    state, listing = snapshot.state, _listing(log)
     match intent:
         case Checkpoint():
             planned = _checkpoint(snapshot.version, state, listing, _wrong_checkpoint(log.store, listing))
+            planned = _with_published(planned, log.store, listing)
         case CompactLog() as compaction:
             planned = _compaction(compaction, state, listing)
         case CleanLog() as cleaning:
@@ -98,7 +102,7 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
         case Checkpoint():
             files = _write_checkpoint(log, plan, context)
         case CompactLog(from_=first, to=last):
-            compacted = write_compaction(log.store, list_log(log.store), first, last)
+            compacted = write_compaction(log.store, _listing(log), first, last)
             files = () if compacted is None else (MaintenanceFile(compacted, "write", log.store.head(compacted).size),)
         case CleanLog() as cleaning:
             files = _clean(log, plan, _now(context), older_than(cleaning.older_than))
@@ -108,6 +112,21 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
             assert_never(plan.intent)
     log.outdate(rewritten=True)
     return MaintenanceResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
+
+
+def _listing(log: DeltaLog) -> LogListing:
+    """List all of the log now, as the catalog ratified it where one does."""
+    return LogSource.of(log.store, log.catalog).all()
+
+
+def _with_published(planned: PlannedMaintenance, store: LogStore, listing: LogListing) -> PlannedMaintenance:
+    """Return what is planned for a checkpoint, or a guard in its way where a version is not published (CATALOG-005)."""
+    try:
+        check_published(store, listing.segment())
+    except UnsupportedFeature as error:
+        guard = GuardResult("published", "fail", {"version": error.version, "detail": str(error)}, _PUBLISH)
+        return PlannedMaintenance((*planned.guards, guard), consequences=planned.consequences)
+    return planned
 
 
 def _now(context: Context) -> datetime:
@@ -130,9 +149,9 @@ def _wrong_checkpoint(store: LogStore, listing: LogListing) -> _WrongCheckpoint 
     return _WrongCheckpoint(newest, faults) if faults else None
 
 
-def _repair(wrong: _WrongCheckpoint, state: TableState) -> PlannedMaintenance:
+def _repair(wrong: _WrongCheckpoint, state: TableState, *, by_catalog: bool) -> PlannedMaintenance:
     version, parts = wrong.checkpoint.version, wrong.checkpoint.parts
-    guards = [_writable(state, version)]
+    guards = [_writable(state, version, by_catalog=by_catalog)]
     if guards[0].status != "pass":
         return PlannedMaintenance(tuple(guards))
     detail = f"The checkpoint of version {version} does not hold what the commits give: {wrong.faults[0]}"
@@ -152,9 +171,9 @@ def _checkpoint(
     version: int, state: TableState, listing: LogListing, wrong: _WrongCheckpoint | None
 ) -> PlannedMaintenance:
     if wrong is not None:
-        return _repair(wrong, state)
+        return _repair(wrong, state, by_catalog=listing.by_catalog)
     there = next((checkpoint for checkpoint in listing.checkpoints if checkpoint.version == version), None)
-    guards = [_writable(state, version)]
+    guards = [_writable(state, version, by_catalog=listing.by_catalog)]
     files: tuple[MaintenanceFile, ...] = ()
     if there is not None:
         detail = f"Version {version} already has a checkpoint; nothing will be written."
@@ -173,9 +192,9 @@ def _checkpoint_path(version: int, state: TableState) -> str:
     return classic.replace(".checkpoint.parquet", f".checkpoint.{_UUID_NAME}.{layout.top_level}")
 
 
-def _writable(state: TableState, version: int) -> GuardResult:
+def _writable(state: TableState, version: int, *, by_catalog: bool) -> GuardResult:
     try:
-        check_protocol(state.protocol, version, checkpoint_layout(state, version))
+        check_protocol(state.protocol, version, checkpoint_layout(state, version), by_catalog=by_catalog)
     except UnsupportedFeature as error:
         return GuardResult(
             "protocol-allows-writer",
@@ -202,7 +221,7 @@ def _compaction(intent: CompactLog, state: TableState, listing: LogListing) -> P
             earliest=lowest,
             latest=listing.latest,
         )
-    guards = [_writable(state, listing.latest)]
+    guards = [_writable(state, listing.latest, by_catalog=listing.by_catalog)]
     path = compaction_name(first, last)
     files: tuple[MaintenanceFile, ...] = (MaintenanceFile(path, "write"),)
     if any(compaction.version == first and compaction.last_version == last for compaction in listing.compactions):
@@ -268,11 +287,11 @@ def _versions(first: int, last: int) -> str:
 
 def _write_checkpoint(log: DeltaLog, plan: MaintenancePlan, context: Context) -> tuple[MaintenanceFile, ...]:
     copies: tuple[str, ...] = ()
-    wrong = _wrong_checkpoint(log.store, list_log(log.store))
+    wrong = _wrong_checkpoint(log.store, _listing(log))
     if wrong is None:
-        written = new_checkpoint(log.store, plan.read_version, context)
+        written = new_checkpoint(log.store, plan.read_version, context, log.catalog)
     else:
-        written = repaired_checkpoint(log.store, wrong.checkpoint, context)
+        written = repaired_checkpoint(log.store, wrong.checkpoint, context, log.catalog)
         copies = tuple(replaced_name(part.path) for part in wrong.checkpoint.parts)
     if written.hint is None:
         return ()

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.core.log.commit import Commit
 from explorer.core.log.log_path import LogPath
+from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
 from explorer.core.maintenance.unused_files import ReferencedFiles, UnusedFiles, needed_files, unused_files
@@ -63,7 +64,11 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
         UnsupportedFeature: A deletion vector is stored in a way that is not known.
     """
     snapshot = log.snapshot()
-    allowed = (protocol_guard([snapshot.protocol]), catalog_guard([snapshot.protocol]))
+    ratified = isinstance(log.catalog, RatifyingCatalog)
+    allowed = (
+        protocol_guard([snapshot.protocol], ratified=ratified),
+        catalog_guard([snapshot.protocol], "vacuum", ratified=ratified),
+    )
     guards = [guard for guard in allowed if guard is not None]
     if any(guard.status == "fail" for guard in guards):
         return PlannedMaintenance(tuple(guards), consequences=Consequences(undo="Nothing is done."))

@@ -76,6 +76,7 @@ class TableFeature(msgspec.Struct, frozen=True, kw_only=True):
         return self.switch is not None and self.switch.key == key and value.strip().lower() in self.on
 
 
+_MANAGED: Final = "catalogManaged"
 _CATALOG: Final = "it comes with the catalog that creates the table"
 _OTHER_NAME: Final = "it is another name of a feature"
 _CLUSTERING: Final = "clustering starts by naming the columns (ALTER TABLE ... CLUSTER BY in Spark), which adds it"
@@ -157,7 +158,7 @@ _ROWS: Final = (
     TableFeature(name="variantShredding", reader=True, requires=("variantType",), switch=properties.VARIANT_SHREDDING),
     TableFeature(name="variantShredding-preview", reader=True),
     TableFeature(
-        name="catalogManaged",
+        name=_MANAGED,
         reader=True,
         readable=False,
         writable=False,
@@ -291,8 +292,11 @@ def why_not_readable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[s
     return tuple(name for name in names if not _readable(name) and not (by_catalog and name in CATALOG_FEATURES))
 
 
-def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
+def why_not_writable(protocol: Protocol, *, by_catalog: bool = False) -> tuple[str, ...]:
     """Return why this program cannot write to the table: names of features, or a writer version; empty if it can.
+
+    Args:
+        by_catalog: Whether the table is open through the catalog that ratifies its commits.
 
     A table that may not be read may not be written either (PROTO-002, FEAT-002); `why_not_readable` has the reasons.
     Where the list of features is missing, the rules are unknown.
@@ -302,7 +306,8 @@ def why_not_writable(protocol: Protocol) -> tuple[str, ...]:
     if protocol.min_writer_version == WRITER_VERSION and protocol.writer_features is None:
         return (f"minWriterVersion {WRITER_VERSION} but no list writerFeatures",)
     names = supported_features(protocol)
-    return tuple(name for name in names if name not in FEATURES or not FEATURES[name].writable)
+    ratified = {_MANAGED} if by_catalog else set()
+    return tuple(name for name in names if name not in FEATURES or not (FEATURES[name].writable or name in ratified))
 
 
 def about_drafts(names: Iterable[str]) -> str:
@@ -356,9 +361,9 @@ def check_unmanaged(protocol: Protocol, published: int) -> None:
         return
     raise UnsupportedFeature(
         f"A catalog manages the commits of this table ({', '.join(managed)}). Version {published} is the last one "
-        "published in the log; newer versions may be in the catalog alone, so no version is shown as the newest. Read "
-        "the table by its name in the catalog, or pass the commits that the catalog ratified (`catalog` of "
-        "`open_table`).",
+        "published in the log; newer versions may be in the catalog alone, so no version is shown as the newest. Open "
+        "the table by its name in the catalog, uc://CATALOG.SCHEMA.TABLE, with UNITY_CATALOG_URL set to the catalog's "
+        "server.",
         features=managed,
         operation="read",
         version=published,

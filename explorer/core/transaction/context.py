@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.errors import EngineUnavailable, TableNotFound
-from explorer.core.log.log_path import LogPath
+from explorer.core.log.catalog_commits import CommitCatalog
+from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import list_log
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.transaction.proposal import Circumstances
@@ -95,9 +96,18 @@ class NewPlace:
         """
         raise TableNotFound(f"There is no table at {self.location}.", location=self.location)
 
+    @property
+    def catalog(self) -> CommitCatalog | None:
+        """None: no catalog knows the table."""
+        return None
+
     def newest_commit(self) -> LogPath | None:
         """Return None: no version exists."""
         return None
+
+    def commit_path(self, version: int) -> str:
+        """Return the key of the commit file of a version, if the table has been created meanwhile."""
+        return commit_name(version)
 
     def refresh(self) -> None:
         """Do nothing: nothing is cached."""

@@ -17,6 +17,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import my_losses
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.errors import CorruptTable
+from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.protocol_evolution import with_closure
@@ -35,6 +36,7 @@ from explorer.core.transaction.context import CommitTarget, Context
 from explorer.core.transaction.guards.files import file_guards, place_guards
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.guards.rows import row_guards
+from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.proposal import GuardResult, Proposal
 from explorer.core.transaction.proposals.features import DROPPABLE
@@ -131,7 +133,14 @@ def _plan(
         proposal = with_timestamp(proposal, snapshot, now)  # for showing: the commit fills in its own time
     lost = () if snapshot is None else losses(*access_change(snapshot, proposal), client_facts())
     by_operation = sorted(lost, key=lambda each: each.operation)
-    situation = Situation(snapshot, proposal, user, tuple(each.document() for each in by_operation))
+    situation = Situation(
+        snapshot,
+        proposal,
+        user,
+        tuple(each.document() for each in by_operation),
+        kind=intent_kind(request.intent),
+        ratified=isinstance(target.catalog, RatifyingCatalog),
+    )
     consequences = _consequences(snapshot, proposal, lost, context.clients)
     guards = _guards(target, situation, context.rows if request.check_rows else None, watch)
     read_version = -1 if snapshot is None else snapshot.version

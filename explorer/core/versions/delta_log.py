@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pyarrow as pa
 
 from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature, VersionNotFound
-from explorer.core.log.catalog_commits import CatalogCommits
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
-from explorer.core.log.log_path import LogPath
+from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.protocol.log_store import LogStore
@@ -71,7 +71,7 @@ class DeltaLog:
     def __init__(
         self,
         store: LogStore,
-        catalog: CatalogCommits | None = None,
+        catalog: CommitCatalog | None = None,
         time_zone: tzinfo = UTC,
         indexes: Callable[[], IndexCache | None] | None = None,
     ) -> None:
@@ -79,7 +79,9 @@ class DeltaLog:
 
         Args:
             time_zone: The zone of partition values without a zone.
+            catalog: The catalog that ratifies the commits; None for a table that no catalog manages.
             indexes: Opens the cache of tables between processes; None caches nothing. It does not serve a table whose
+                commits a catalog manages.
 
         Raises:
             TableNotFound: There is no log.
@@ -97,6 +99,11 @@ class DeltaLog:
     def location(self) -> str:
         """The table's root as a URL."""
         return self.store.root
+
+    @property
+    def catalog(self) -> CommitCatalog | None:
+        """The catalog that ratifies the commits; None if there is none, or the table was opened without it."""
+        return self._current.source.catalog
 
     @property
     def name(self) -> str:
@@ -366,7 +373,7 @@ class DeltaLog:
         """
         from explorer.core.log.verify.integrity import verify
 
-        return verify(self.store)
+        return verify(self.store, self.catalog)
 
     @located
     def column_lineage(self) -> Lineage:
@@ -469,6 +476,11 @@ class DeltaLog:
         """Return the commit file of the newest version as listed; None where it is missing."""
         recent = self._current.recent().listing
         return recent.commits.get(recent.latest)
+
+    def commit_path(self, version: int) -> str:
+        """Return the key of the commit file of a version; until it is published, that of its staged file."""
+        path = self._current.recent().listing.commits.get(version)
+        return commit_name(version) if path is None else path.path
 
     def on_segment(self, version: int, action: Callable[[LogSegment], _T]) -> _T:
         """Run a step on the files of a version; if one vanished meanwhile, again on the remaining ones (LOG-022).

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,9 @@ from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 from explorer.views.table.version_axis import AxisKind
+
+if TYPE_CHECKING:
+    from explorer.catalogs.entry import CatalogEntry
 
 _KEPT = 64
 _FRESH_MINUTES = 5
@@ -149,6 +152,12 @@ class TableFacts:
             ) from None
         with self._lock:
             return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
+
+    @property
+    def catalog_entry(self) -> CatalogEntry | None:
+        """What the catalog says of the table; None if it was opened by its location, or as a log alone."""
+        entry: CatalogEntry | None = getattr(self.log, "catalog_entry", None)
+        return entry
 
     def follows(self, other: TableFacts) -> bool:
         """Return whether these facts are of the same log at the same or a later version.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.schema.data_types import StructField, format_column, type_name
@@ -15,6 +15,9 @@ from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.problems import Problem
 from explorer.views.table.facts import TableFacts
+
+if TYPE_CHECKING:
+    from explorer.catalogs.entry import CatalogEntry
 
 _MOST_FIELDS: Final = 400
 
@@ -64,10 +67,18 @@ class StateTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogCard:
+    """What a catalog says of the table: facts by name, and properties that only the catalog has."""
+
+    facts: tuple[tuple[str, str], ...]
+    properties: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """What the overview of one version shows: of its fields, nested ones too, the first of so many.
 
-    ``alerts`` are what is wrong with its rows.
+    ``alerts`` are what is wrong with its rows; ``catalog`` is None for a table that was opened by its location.
     """
 
     verdict: str
@@ -82,6 +93,7 @@ class Overview:
     description: str
     table_id: str
     created: int | None
+    catalog: CatalogCard | None = None
 
 
 def overview_of(facts: TableFacts, version: int) -> Overview:
@@ -102,7 +114,26 @@ def overview_of(facts: TableFacts, version: int) -> Overview:
         description=snapshot.metadata.description or "",
         table_id=snapshot.metadata.id,
         created=snapshot.metadata.created_time,
+        catalog=None if facts.catalog_entry is None else catalog_card(facts.catalog_entry, snapshot),
     )
+
+
+def catalog_card(entry: CatalogEntry, snapshot: Snapshot) -> CatalogCard:
+    """Gather what a catalog says of a table."""
+    commits = "ratified by the catalog" if entry.manages_commits else "ordered by the table's own log"
+    facts = {
+        "table": entry.address,
+        "type": (entry.table_type or "").lower(),
+        "owner": entry.owner,
+        "comment": entry.comment,
+        "commits": commits,
+        "created by": entry.created_by,
+        "updated by": entry.updated_by,
+        "server": entry.server,
+    }
+    own = snapshot.properties
+    others = {key: value for key, value in entry.properties.items() if key not in own and not key.startswith("delta.")}
+    return CatalogCard(tuple((name, value) for name, value in facts.items() if value), tuple(sorted(others.items())))
 
 
 def fields_of(snapshot: Snapshot, most: int | None = None) -> tuple[Field, ...]:

@@ -70,7 +70,6 @@ def test_its_data_files_are_not_cleaned_up_here() -> None:
         {"kind": "set-description", "description": "x"},
         {"kind": "set-properties", "properties": {"delta.enableInCommitTimestamps": "true"}},
         {"kind": "restore", "version": 3},
-        {"kind": "checkpoint"},
     ],
     ids=lambda intent: intent["kind"],
 )
@@ -82,6 +81,14 @@ def test_nothing_is_committed_past_the_catalog(intent: dict[str, Any]) -> None:
     assert guard.evidence["missing"] == ["catalogManaged"]
     assert table.commit(plan).outcome == "rejected"
     assert {found.path for found in table.store.list_from("_delta_log")} == before
+
+
+@pytest.mark.conformance("CATALOG-005", "CKPT-006")
+def test_a_version_that_is_not_published_gets_no_checkpoint() -> None:
+    table = _sample()
+    plan = table.plan({"kind": "checkpoint"})
+    assert [(guard.name, guard.evidence["version"]) for guard in plan.blocking] == [("published", 8)]
+    assert table.commit(plan).outcome == "rejected"
 
 
 @pytest.mark.conformance("CATALOG-001")

@@ -17,6 +17,7 @@ import msgspec
 
 from explorer.core.errors import CorruptTable, ExplorerError, IncompleteCheckpoint, TableNotFound
 from explorer.core.log.action_lines import action_lines
+from explorer.core.log.catalog_commits import CommitCatalog, ratified
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.last_checkpoint import hint_text, parse_last_checkpoint
@@ -75,20 +76,24 @@ class IntegrityReport(msgspec.Struct, frozen=True):
         return f"IntegrityReport({counts}, versions {self.first_version} to {self.last_version})"
 
 
-def verify(store: LogStore) -> IntegrityReport:
+def verify(store: LogStore, catalog: CommitCatalog | None = None) -> IntegrityReport:
     """Verify a whole log.
+
+    Args:
+        catalog: The catalog that ratifies the commits; None if there is none, or it is not known.
 
     Raises:
         TableNotFound: There is no log.
         StorageError: The store failed.
     """
+    answer = None if catalog is None else catalog.current()
     listed = list_names(store)
     names, paths = [name for name, _ in listed], [path for _, path in listed if path is not None]
     unique, problems = without_doubles(paths)
-    listing = arrange_log(unique)
+    listing = arrange_log(unique) if answer is None else ratified(arrange_log(unique), answer)
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
-    named = named_version(store, listing, paths, text)
+    named = named_version(store, listing, paths, text) if answer is None else listing.named
     if listing.latest < 0 and named is None:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
@@ -98,7 +103,7 @@ def verify(store: LogStore) -> IntegrityReport:
     if text is not None:
         problems += hint_problems(store, listing, hint, walk.proved)
     problems += compaction_problems(store, listing)
-    if named is not None and not walk.is_managed:
+    if named is not None and (answer is not None or not walk.is_managed):
         problems.append(lost_version(named, listing.recorded))
     problems += walked
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))

@@ -15,9 +15,17 @@ from uuid import UUID
 import msgspec
 import pyarrow as pa
 
+from explorer.core.errors import UnsupportedFeature
 from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkpoint, read_last_checkpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, SIDECAR_FOLDER, checkpoint_name, replaced_name
-from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
+from explorer.core.log.log_path import (
+    LAST_CHECKPOINT,
+    SIDECAR_FOLDER,
+    LogFileKind,
+    checkpoint_name,
+    commit_name,
+    replaced_name,
+)
+from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSegment
 from explorer.core.log.writing.checkpoint_layout import CheckpointLayout, check_protocol, checkpoint_layout
 from explorer.core.log.writing.file_action_columns import CheckpointFileColumns
 from explorer.core.log.writing.small_action_columns import SmallAction, small_columns
@@ -94,8 +102,25 @@ def write_checkpoint(
         return WrittenCheckpoint(segment.version, segment.checkpoint.parts[0].path)
     carried = carry_actions(store, segment)
     chosen = checkpoint_layout(carried.state, segment.version) if layout is None else layout
-    check_protocol(carried.state.protocol, segment.version, chosen)
+    check_protocol(carried.state.protocol, segment.version, chosen, by_catalog=listing.by_catalog)
+    check_published(store, segment)
     return _CheckpointWriter(store, carried, chosen, milliseconds(now), new_uuid, instead_of=instead_of).write()
+
+
+def check_published(store: LogStore, segment: LogSegment) -> None:
+    """Refuse a version that is not published, or that comes after one that is not (CATALOG-005)."""
+    staged = [path.version for path in segment.commits if path.kind is LogFileKind.STAGED_COMMIT]
+    for version in staged:
+        try:
+            store.head(commit_name(version))
+        except FileNotFoundError:
+            raise UnsupportedFeature(
+                f"Version {version} is ratified by the catalog and not published yet; only published versions may have "
+                "a checkpoint. The next commit of this program publishes it.",
+                features=["catalogManaged"],
+                operation="write a checkpoint",
+                version=version,
+            ) from None
 
 
 class _CheckpointWriter:

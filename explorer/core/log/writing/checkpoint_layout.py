@@ -75,8 +75,11 @@ def _interval(configuration: dict[str, str]) -> int:
     return every
 
 
-def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -> None:
+def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout, *, by_catalog: bool = False) -> None:
     """Refuse to write a checkpoint that could lack something.
+
+    Args:
+        by_catalog: Whether the catalog that manages the commits ratified those of the version.
 
     Raises:
         UnsupportedFeature: The table has a feature that this program does not know, or a catalog manages it, or the
@@ -84,7 +87,7 @@ def check_protocol(protocol: Protocol, version: int, layout: CheckpointLayout) -
         CorruptTable: The protocol lacks a feature list that its versions demand.
     """
     names = supported_features(protocol)
-    refused = [name for name in names if name not in FEATURES or name in CATALOG_FEATURES]
+    refused = [name for name in names if name not in FEATURES or (name in CATALOG_FEATURES and not by_catalog)]
     if protocol.min_reader_version > 3 or protocol.min_writer_version > 7:
         refused.append(f"protocol ({protocol.min_reader_version}, {protocol.min_writer_version})")
     if layout.spec == "v2" and not _has_v2(protocol):

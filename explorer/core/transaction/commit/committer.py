@@ -1,23 +1,24 @@
 """Commits: an approved plan -> one atomic file in the log, or the reason why not.
 
 Protocol section: Delta Log Entries (Writer Requirements). Invariants: nothing is written for a plan that guards block;
-the file is written only if its name is free (LOG-005), on a store that was seen to keep that promise; commits that came
-first are judged one by one before another try (LOG-023); a plan that is already in the log is recognized and not
-written again; a lost answer of the store is resolved by reading the log for the commit's own identifier; if that fails
-too, the outcome is unknown, never guessed.
+commits that came first are judged one by one before another try (LOG-023); a plan that is already in the log is
+recognized and not written again. How a version is taken, and a lost answer resolved, is the `VersionWriter`'s: by the
+table's store, or by the catalog that manages its commits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from explorer.core.errors import ExplorerError, StorageError, VersionNotFound
+from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.commit import Commit, decode_commit
 from explorer.core.log.log_path import LogPath, checksum_name, commit_name
+from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.log.table_state import TableState, decode_checksum
 from explorer.core.protocol.actions import Add, AddCDCFile
 from explorer.core.protocol.deletion_vectors import location
@@ -25,8 +26,10 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
+from explorer.core.transaction.commit.catalog_writer import CatalogWriter
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
+from explorer.core.transaction.commit.version_writer import PAUSE, FileWriter, VersionWriter
 from explorer.core.transaction.commit_info import (
     check_provenance,
     commit_bytes,
@@ -46,15 +49,10 @@ from explorer.core.transaction.row_preparation.proposer import recorded_by, reco
 from explorer.core.versions.snapshot import Snapshot
 
 _ATTEMPTS: Final = 1_000
-_RESENDS: Final = 3
-_PAUSE: Final = 0.02
-_LOST_ANSWER: Final = "The store's answer was lost; the log shows that the commit is there."
 _GONE: Final = (
     "Commits that the plan builds on, or later ones, are missing from the log, so it is unknown what they "
     "changed, and whether this plan is among them. Make a new plan."
 )
-
-_Owner = Literal["ours", "theirs", "absent", "unknown"]
 
 
 def commit_plan(
@@ -112,10 +110,9 @@ class _Attempt:
         self._watch = watch
         self._staged: dict[str, None] = {}
         self._made: dict[Callable[[], Written], Written] = {}
-        self._notes: list[str] = []
-        self._logged: Commit | None = None
+        self._catalog: CommitCatalog | None = target.catalog
+        self._writer = _version_writer(self._store, self._catalog, context)
         self._commit_there = True
-        self._in_doubt = False
         self._data = b""
         self._before: TableState | None = None
 
@@ -134,19 +131,19 @@ class _Attempt:
                 return self._already_recorded(plan, plan.proposal.recorded)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
-            self._store.check_put_if_absent()
+            self._writer.check()
             plan = self._written(plan)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             plan = self._stamped(plan)
             self._stage(plan.proposal.staged)
-            match self._put(plan, plan.commit_version):
+            match self._writer.write(plan.commit_version, self._data, plan.txn_id, self._before):
                 case "ours":
                     return self._follow_up(self._committed(plan, plan.commit_version))
                 case "unknown" | "absent":
                     return CommitResult(outcome="unknown", plan=plan, version=plan.commit_version)
                 case "theirs":
-                    self._context.sleep(_PAUSE * self._context.chance() * min(attempt, 10))
+                    self._context.sleep(PAUSE * self._context.chance() * min(attempt, 10))
         conflict = Conflict(
             plan.read_version + 1, "commit", f"Other writers committed first {_ATTEMPTS} times in a row. Try again."
         )
@@ -158,11 +155,12 @@ class _Attempt:
         Args:
             result: The outcome; None after an error.
         """
-        if result is None and self._in_doubt:
+        logged = self._writer.logged
+        if result is None and self._writer.in_doubt:
             return
         needed = set()
-        if result is not None and result.outcome == "committed" and self._logged is not None:
-            needed = _named_by(self._logged)
+        if result is not None and result.outcome == "committed" and logged is not None:
+            needed = _named_by(logged)
         elif result is not None and result.outcome in {"committed", "unknown"}:
             proposal = result.plan.proposal
             needed = {file.path for file in proposal.staged} | set(_locations(proposal.adds, proposal.change_files))
@@ -180,12 +178,12 @@ class _Attempt:
         """
         if plan.read_version < 0 or self._table.latest_version() != plan.read_version:
             return False
+        listed = self._table.newest_commit()
         try:
-            stored = self._store.head(commit_name(plan.read_version))
+            stored = self._store.head(commit_name(plan.read_version) if listed is None else listed.path)
         except FileNotFoundError:
             self._commit_there = False
             return False
-        listed = self._table.newest_commit()
         return (listed is None or _is_same(listed, stored)) and self._other_table(plan) is None
 
     def _catch_up(self, plan: CommitPlan) -> CommitPlan | CommitResult:
@@ -203,7 +201,7 @@ class _Attempt:
             return CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         for winner in winners:
             if holds_transaction(winner, plan.txn_id):
-                self._logged = winner
+                self._writer.logged = winner
                 return self._committed(plan, winner.version)
             if (batch := recorded_by(winner, plan.proposal)) is not None:
                 return self._other_table(plan) or self._already_recorded(plan, batch)
@@ -225,7 +223,7 @@ class _Attempt:
 
     def _already_recorded(self, plan: CommitPlan, batch: RecordedBatch) -> CommitResult:
         """Return the outcome where the table holds the batch already."""
-        self._notes.append(batch.detail)
+        self._writer.notes.append(batch.detail)
         nothing = msgspec.structs.replace(plan, proposal=recorded_proposal(batch), actions=())
         return self._committed(nothing, batch.version)
 
@@ -251,9 +249,10 @@ class _Attempt:
 
     def _winners(self, after: int) -> list[Commit]:
         versions = range(after + 1, self._table.latest_version() + 1)
-        contents = self._store.read_many([commit_name(version) for version in versions])
+        paths = [self._table.commit_path(version) for version in versions]
+        contents = self._store.read_many(paths)
         return [
-            decode_commit(data, version, commit_name(version)) for version, data in zip(versions, contents, strict=True)
+            decode_commit(data, version, path) for version, path, data in zip(versions, paths, contents, strict=True)
         ]
 
     def _stage(self, files: Sequence[StagedFile]) -> None:
@@ -317,69 +316,28 @@ class _Attempt:
                 )
         return max(known)
 
-    def _put(self, plan: CommitPlan, version: int) -> _Owner:
-        """Try to create the commit file and find out whose it is."""
-        path = commit_name(version)
-        owner: _Owner = "absent"
-        self._in_doubt = True
-        for resend in range(_RESENDS):
-            if resend:
-                self._context.sleep(_PAUSE * resend)
-            try:
-                self._store.put_if_absent(path, self._data)
-                owner = "ours"
-            except FileExistsError:
-                owner = self._whose(path, version, plan.txn_id)
-            except StorageError as error:
-                if error.unwritten and owner == "absent" and not resend:
-                    self._in_doubt = False
-                    raise
-                self._check_whole(path)
-                owner = self._whose(path, version, plan.txn_id)
-                if owner == "ours":
-                    self._notes.append(_LOST_ANSWER)
-            if owner in {"ours", "theirs"}:
-                self._in_doubt = False
-                break
-        return owner
-
-    def _check_whole(self, path: str) -> None:
-        """Refuse to continue if the store has only the beginning of the commit."""
-        try:
-            data = self._store.read(path)
-        except (FileNotFoundError, StorageError):
-            return
-        if len(data) < len(self._data) and self._data.startswith(data):
-            raise StorageError(
-                f"{path} holds only the first {len(data):,} of the {len(self._data):,} bytes that were written there: "
-                "the store cut the commit off. Check the store, verify the log, and delete that file before the change "
-                "is planned again.",
-                path=path,
-            )
-
-    def _whose(self, path: str, version: int, txn_id: str) -> _Owner:
-        """Return whose commit a file is."""
-        try:
-            data = self._store.read(path)
-        except FileNotFoundError:
-            return "absent"
-        except StorageError:
-            return "unknown"
-        commit = decode_commit(data, version, path)
-        if not holds_transaction(commit, txn_id):
-            return "theirs"
-        self._logged = commit  # it may be from an earlier try, which wrote files of its own
-        return "ours"
-
     def _committed(self, plan: CommitPlan, version: int | None) -> CommitResult:
         self._table.outdate()
-        return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._notes))
+        return CommitResult(outcome="committed", plan=plan, version=version, notes=tuple(self._writer.notes))
 
     def _follow_up(self, result: CommitResult) -> CommitResult:
         """Do what is due after the commit; whatever happens here, the commit is made."""
         assert result.version is not None
-        notes = follow_up(self._store, result.version, self._data, self._before, self._context)
-        return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+        before = len(self._writer.notes)
+        published = self._writer.publish(result.version)
+        notes = (*result.notes, *self._writer.notes[before:])
+        if published:
+            notes += follow_up(
+                self._store, result.version, self._data, self._before, self._context, catalog=self._catalog
+            )
+        return msgspec.structs.replace(result, notes=notes)
+
+
+def _version_writer(store: LogStore, catalog: CommitCatalog | None, context: Context) -> VersionWriter:
+    """Return how versions of a table are taken; a catalog that takes none is one that guards refuse."""
+    if isinstance(catalog, RatifyingCatalog):
+        return CatalogWriter(store, catalog, context)
+    return FileWriter(store, context)
 
 
 def _is_same(listed: LogPath, stored: ObjectMeta) -> bool:

@@ -54,12 +54,16 @@ class Situation(msgspec.Struct, frozen=True):
         proposal: What would be committed.
         user: Who commits; None if it is not known.
         losses: Clients that lose access with the commit, as in `explorer.core.transaction.commit_plan.Consequences`.
+        kind: The kind of the intent; empty if it is not known.
+        ratified: Whether the table is open through the catalog that ratifies its commits.
     """
 
     snapshot: Snapshot | None
     proposal: Proposal
     user: str | None
     losses: Sequence[Mapping[str, object]] = ()
+    kind: str = ""
+    ratified: bool = False
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
@@ -72,9 +76,10 @@ class Situation(msgspec.Struct, frozen=True):
 def judge(situation: Situation) -> tuple[GuardResult, ...]:
     """Judge every guard that needs neither data nor store; those of the proposal come last."""
     common = (
-        protocol_guard(situation.protocols),
+        protocol_guard(situation.protocols, ratified=situation.ratified),
         types_guard(situation.snapshot),
-        catalog_guard(situation.protocols),
+        catalog_guard(situation.protocols, situation.kind, ratified=situation.ratified),
+        _timestamp(situation),
         evolution_guard(situation.snapshot.protocol if situation.snapshot else None, situation.proposal),
         needs_guard(situation.snapshot, situation.proposal),
         row_tracking_guard(situation.snapshot, situation.proposal),
@@ -94,11 +99,16 @@ def _on_existing(situation: Situation) -> tuple[GuardResult | None, ...]:
     return tuple(guard(situation.snapshot, situation.proposal) for guard in guards)
 
 
-def protocol_guard(protocols: Sequence[Protocol]) -> GuardResult:
-    """Return whether this program may write under all of these protocols; the last one is shown."""
+def protocol_guard(protocols: Sequence[Protocol], *, ratified: bool = False) -> GuardResult:
+    """Return whether this program may write under all of these protocols; the last one is shown.
+
+    Args:
+        ratified: Whether the table is open through the catalog that ratifies its commits.
+    """
     names: dict[str, None] = {}
     for protocol in protocols:
-        names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *why_not_writable(protocol)))
+        unwritten = why_not_writable(protocol, by_catalog=ratified)
+        names |= dict.fromkeys((*why_not_readable(protocol, by_catalog=True), *unwritten))
     last = protocols[-1]
     evidence: dict[str, object] = {
         "minReaderVersion": last.min_reader_version,
@@ -125,17 +135,46 @@ def types_guard(snapshot: Snapshot | None) -> GuardResult | None:
     return GuardResult("reads-all-columns", "fail", evidence, "Make the change with an engine that reads these types.")
 
 
-def catalog_guard(protocols: Sequence[Protocol]) -> GuardResult | None:
-    """Fail if a catalog manages the commits of the table."""
+_UPKEEP: Final = frozenset({"clean-log", "optimize", "purge", "recompute-statistics", "vacuum"})
+"""Kinds of intents that only rearrange what is stored; on a table that a catalog manages, the catalog does that."""
+
+
+def catalog_guard(protocols: Sequence[Protocol], kind: str = "", *, ratified: bool = False) -> GuardResult | None:
+    """Judge a change of a table whose commits a catalog manages; None for another table.
+
+    Args:
+        kind: The kind of the intent.
+        ratified: Whether the table is open through that catalog.
+    """
     managed = sorted(CATALOG_FEATURES & {name for item in protocols for name in supported_features(item)})
     if not managed:
         return None
-    return GuardResult(
-        "catalog-managed",
-        "fail",
-        {"features": managed, "detail": "Only its catalog may commit to this table (CATALOG-004)."},
-        "Make the change through the catalog that manages the table.",
-    )
+    if not ratified:
+        return GuardResult(
+            "catalog-managed",
+            "fail",
+            {"features": managed, "detail": "Only its catalog may commit to this table (CATALOG-004)."},
+            "Open the table by its name in the catalog, uc://CATALOG.SCHEMA.TABLE, and make the change there.",
+        )
+    if kind in _UPKEEP:
+        return GuardResult(
+            "catalog-managed",
+            "fail",
+            {"features": managed, "detail": f"Only the catalog may do this ({kind}) to a table that it manages."},
+            "Leave the upkeep of the table's files to the catalog, or ask who runs it.",
+        )
+    detail = "The catalog ratifies the commit, and it is published then."
+    return GuardResult("catalog-managed", "pass", {"features": managed, "detail": detail})
+
+
+def _timestamp(situation: Situation) -> GuardResult | None:
+    """Fail if a table that a catalog manages would have no in-commit timestamps."""
+    managed = not CATALOG_FEATURES.isdisjoint(name for item in situation.protocols for name in supported_features(item))
+    metadata = situation.proposal.metadata
+    if not managed or metadata is None or IN_COMMIT_TIMESTAMPS.of(metadata.configuration):
+        return None
+    detail = f"A catalog manages the commits, and requires {IN_COMMIT_TIMESTAMPS}; the change switches it off."
+    return GuardResult("catalog-timestamps", "fail", {"detail": detail}, f"Leave {IN_COMMIT_TIMESTAMPS} at true.")
 
 
 def _append_only(situation: Situation) -> GuardResult | None:

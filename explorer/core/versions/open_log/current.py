@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
 
 from explorer.core.errors import IncompleteCheckpoint, VersionGap, VersionNotFound
-from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, ratified
+from explorer.core.log.catalog_commits import CatalogCommits, CatalogStore, CommitCatalog, ratified
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, LogSegment, list_log, list_newer
 from explorer.core.protocol.log_store import LogStore
@@ -28,16 +29,16 @@ class LogSource:
 
     Attributes:
         store: The store of the files; the commits whose content the catalog gave are in it too.
-        catalog: The commits that the catalog ratified; None for a table that no catalog manages.
+        catalog: The catalog that ratifies the commits; None for a table that no catalog manages.
     """
 
     store: LogStore
-    catalog: CatalogCommits | None = None
+    catalog: CommitCatalog | None = None
 
     @classmethod
-    def of(cls, store: LogStore, catalog: CatalogCommits | None) -> LogSource:
+    def of(cls, store: LogStore, catalog: CommitCatalog | None) -> LogSource:
         """Return the source of the log in a store."""
-        return cls(store if catalog is None else CatalogStore(store, catalog), catalog)
+        return cls(CatalogStore(store, catalog) if isinstance(catalog, CatalogCommits) else store, catalog)
 
     def newest(self) -> LogListing:
         """List the newest versions: from the checkpoint on that the hint names, else all.
@@ -45,7 +46,7 @@ class LogSource:
         Raises:
             TableNotFound: There is no log.
         """
-        return self._ratified(list_log(self.store, use_hint=True))
+        return self._ratified(partial(list_log, self.store, use_hint=True))
 
     def all(self) -> LogListing:
         """List the log from its beginning.
@@ -53,7 +54,7 @@ class LogSource:
         Raises:
             TableNotFound: There is no log.
         """
-        return self._ratified(list_log(self.store))
+        return self._ratified(partial(list_log, self.store))
 
     def with_newer(self, known: LogListing) -> LogListing:
         """List the files after a listing; the newest versions where its newest commit is another file now."""
@@ -67,10 +68,12 @@ class LogSource:
             return True
         return False
 
-    def _ratified(self, listing: LogListing) -> LogListing:
+    def _ratified(self, listed: Callable[[], LogListing]) -> LogListing:
+        """List after the catalog answered: what is published in between is in both, and nothing is in neither."""
         if self.catalog is None:
-            return listing
-        return msgspec.structs.replace(ratified(listing, self.catalog), beginning=None)
+            return listed()
+        answer = self.catalog.current()
+        return msgspec.structs.replace(ratified(listed(), answer), beginning=None)
 
 
 _T = TypeVar("_T")

@@ -90,7 +90,7 @@ def test_only_a_catalog_commits_to_the_tables_that_it_manages() -> None:
         "features": ["catalogManaged", "catalogOwned-preview"],
         "detail": "Only its catalog may commit to this table (CATALOG-004).",
     }
-    remedy = "Make the change through the catalog that manages the table."
+    remedy = "Open the table by its name in the catalog, uc://CATALOG.SCHEMA.TABLE, and make the change there."
     for protocols in ([managed], [small_logs.PROTOCOL, managed], [managed, small_logs.PROTOCOL]):
         assert catalog_guard(protocols) == GuardResult("catalog-managed", "fail", evidence, remedy)
 

@@ -1,0 +1,182 @@
+"""The calls of a catalog that this program makes: listings, tables, credentials, commits.
+
+Invariant: a listing ends: a page token that comes twice, or too many pages, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from explorer.catalogs.address import CatalogAddress
+from explorer.catalogs.contract import (
+    CatalogConfig,
+    CatalogList,
+    LoadedTable,
+    NamedObject,
+    SchemaList,
+    StorageCredentials,
+    TableInfo,
+    TableList,
+    TableUpdate,
+    TemporaryCredentials,
+)
+from explorer.catalogs.http_session import HttpSession
+from explorer.catalogs.refusals import wrong_answer
+from explorer.catalogs.settings import CatalogSettings
+from explorer.core.errors import CatalogError, TableNotFound
+
+PROTOCOL_VERSIONS: Final = "1.0"
+MOST_PAGES: Final = 10_000
+_CONFIG: Final = "/delta/v1/config"
+_LOAD: Final = "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+_UPDATE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+_PAGE: Final = 1_000
+_TABLES_PAGE: Final = 50
+_T = TypeVar("_T")
+_Page = TypeVar("_Page", CatalogList, SchemaList, TableList)
+
+
+class CatalogClient:
+    """The calls of one catalog server; threads may share it.
+
+    Args:
+        settings: Where it is, and how to sign in.
+    """
+
+    def __init__(self, settings: CatalogSettings) -> None:
+        self.settings = settings
+        self._http = HttpSession(settings)
+        self._configs: dict[str, CatalogConfig | None] = {}
+
+    def config(self, catalog: str) -> CatalogConfig | None:
+        """Return what the server's Delta API offers for a catalog; None if the server has no such API.
+
+        Raises:
+            CatalogError: The server refused, failed, or did not answer.
+            TableNotFound: There is no such catalog.
+        """
+        if catalog not in self._configs:
+            query = {"catalog": catalog, "protocol-versions": PROTOCOL_VERSIONS}
+            try:
+                found: CatalogConfig | None = self._get(_CONFIG, CatalogConfig, query)
+            except CatalogError as error:
+                # A server without it, or of other versions alone, is treated as one of the older calls.
+                if error.status not in {400, 404, 405, 501}:
+                    raise
+                found = None
+            self._configs[catalog] = found
+        return self._configs[catalog]
+
+    def loads_tables(self, catalog: str) -> bool:
+        """Return whether the server's Delta API loads tables of a catalog."""
+        config = self.config(catalog)
+        return config is not None and _LOAD in config.endpoints
+
+    def updates_tables(self, catalog: str) -> bool:
+        """Return whether the server's Delta API takes commits to tables of a catalog."""
+        config = self.config(catalog)
+        return config is not None and _UPDATE in config.endpoints
+
+    def catalogs(self) -> Iterator[NamedObject]:
+        """Yield the catalogs, page by page."""
+        return self._pages("/catalogs", CatalogList, lambda page: page.catalogs, {"max_results": str(_PAGE)})
+
+    def schemas(self, catalog: str) -> Iterator[NamedObject]:
+        """Yield the schemas of a catalog, page by page."""
+        query = {"catalog_name": catalog, "max_results": str(_PAGE)}
+        return self._pages("/schemas", SchemaList, lambda page: page.schemas, query)
+
+    def tables(self, catalog: str, schema: str) -> Iterator[TableInfo]:
+        """Yield the tables of a schema, page by page."""
+        query = {"catalog_name": catalog, "schema_name": schema, "max_results": str(_TABLES_PAGE)}
+        return self._pages("/tables", TableList, lambda page: page.tables, query)
+
+    def table_info(self, address: CatalogAddress) -> TableInfo:
+        """Return a table by the older call, which also names its owner and comment.
+
+        Raises:
+            TableNotFound: There is no such table.
+            CatalogError: The server refused, failed, or did not answer.
+        """
+        with _named(address):
+            return self._get(f"/tables/{quote('.'.join(address.parts), safe='')}", TableInfo)
+
+    def load_table(self, address: CatalogAddress) -> LoadedTable:
+        """Return a table with the commits that the catalog ratified, by the Delta API.
+
+        Raises:
+            TableNotFound: There is no such table.
+            CatalogError: The server refused, failed, or did not answer; with the reason
+                ``UnsupportedTableFormatException`` if only the older calls serve this table.
+        """
+        with _named(address):
+            return self._get(_table_path(address), LoadedTable)
+
+    def update_table(self, address: CatalogAddress, update: TableUpdate) -> LoadedTable:
+        """Change a table, and return it as it is then.
+
+        Raises:
+            TableNotFound: There is no such table.
+            CatalogError: The server refused, failed, or did not answer.
+        """
+        path = _table_path(address)
+        with _named(address):
+            return self._decoded(self._http.post(path, update), LoadedTable, f"POST {path}")
+
+    def credentials(self, address: CatalogAddress, operation: str) -> StorageCredentials:
+        """Return temporary credentials for the files of a table, by the Delta API.
+
+        Args:
+            operation: ``READ`` or ``READ_WRITE``.
+        """
+        return self._get(f"{_table_path(address)}/credentials", StorageCredentials, {"operation": operation})
+
+    def temporary_credentials(self, table_id: str, operation: str) -> TemporaryCredentials:
+        """Return temporary credentials for the files of a table, by the older call; arguments as of `credentials`."""
+        path = "/temporary-table-credentials"
+        answer = self._http.post(path, {"table_id": table_id, "operation": operation})
+        return self._decoded(answer, TemporaryCredentials, f"POST {path}")
+
+    def _pages(
+        self, path: str, kind: type[_Page], items: Callable[[_Page], tuple[_T, ...]], query: dict[str, str]
+    ) -> Iterator[_T]:
+        seen: set[str] = set()
+        token: str | None = None
+        for _ in range(MOST_PAGES):
+            page = self._get(path, kind, query if token is None else {**query, "page_token": token})
+            yield from items(page)
+            token = page.next_page_token
+            if not token:
+                return
+            if token in seen:
+                raise wrong_answer(self.settings, f"GET {path}", "it names the same next page twice")
+            seen.add(token)
+        raise wrong_answer(self.settings, f"GET {path}", f"it has more than {MOST_PAGES:,} pages")
+
+    def _get(self, path: str, kind: type[_T], query: dict[str, str] | None = None) -> _T:
+        return self._decoded(self._http.get(path, query), kind, f"GET {path}")
+
+    def _decoded(self, answer: bytes, kind: type[_T], request: str) -> _T:
+        try:
+            return msgspec.json.decode(answer, type=kind)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise wrong_answer(self.settings, request, str(error)) from error
+
+
+@contextmanager
+def _named(address: CatalogAddress) -> Iterator[None]:
+    """Name the table in the error that there is none."""
+    try:
+        yield
+    except TableNotFound as error:
+        raise error.with_facts(location=address.url) from error
+
+
+def _table_path(address: CatalogAddress) -> str:
+    catalog, schema, table = (quote(part, safe="") for part in address.parts)
+    return f"/delta/v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"

@@ -1,0 +1,120 @@
+"""Writers that commit through a catalog at once, in processes of their own: nothing is lost, and nothing is doubled."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.catalogs.test_managed_commits import is_update
+from tests.prove.racers.race import OURS, race
+from tests.prove.racers.racer import SHARED, append_plan, settled
+from tests.support.at_least_one import at_least_one
+from tests.support.catalogs.unity_server import Answer, Fault, Request, UnityServer, refused
+
+Make = Callable[..., Any]
+
+
+def check(made: Any, told: Sequence[dict[str, Any]]) -> Counter[str]:
+    """Hold what the writers were told against the log and the catalog."""
+    table = made.open()
+    outcomes = Counter(each["outcome"] for each in told)
+    assert outcomes.keys() <= {"committed", "conflicted", "rejected"}
+    won = [each for each in told if each["outcome"] == "committed"]
+    assert table.latest_version() == 1 + len(won)
+    marks = {}
+    for version in range(2, table.latest_version() + 1):
+        lines = map(msgspec.json.decode, table.commit_actions(version))
+        (marks[version],) = [line["commitInfo"]["txnId"] for line in lines if "commitInfo" in line]
+    assert sorted(marks.values()) == sorted(each["id"] for each in won), "each is there once, and no other"
+    assert all(each["version"] is None or marks[each["version"]] == each["id"] for each in at_least_one(won))
+    snapshot = table.snapshot()
+    assert snapshot.num_records == 10 + sum(each["rows"] for each in won)
+    assert snapshot.transactions.get(SHARED, 0) == sum(each["what"] == "batch" for each in won)
+    assert [problem for problem in table.verify().problems if problem.kind != "stale-hint"] == []
+    staged = list((Path(made.folder) / "_delta_log" / "_staged_commits").iterdir())
+    assert len(staged) == table.latest_version(), "of tries that lost no staged file stays"
+    return outcomes
+
+
+def start(make_managed: Make) -> Any:
+    made = make_managed(columns=1)
+    table = made.open()
+    assert table.commit(append_plan(table, "start", 10)).outcome == "committed"
+    return made
+
+
+def unreliable(seed: int) -> Fault:
+    """Return faults of some changes: answers lost before and after, unknown outcomes, a busy server."""
+    pick = random.Random(seed)
+
+    def fault(request: Request) -> Answer | None:
+        if request.method == "GET" or pick.random() > 0.3:
+            return None
+        if not is_update(request):
+            return pick.choice([Answer(drop=True, after=True), refused(500, "InternalServerErrorException")])
+        return pick.choice(
+            [
+                Answer(drop=True),
+                Answer(drop=True, after=True),
+                refused(500, "CommitStateUnknownException"),
+                refused(500, "CommitStateUnknownException", after=True),
+                refused(429, "TooManyRequestsException"),
+            ]
+        )
+
+    return fault
+
+
+def test_two_writers_at_once_lose_nothing(make_managed: Make) -> None:
+    made = start(make_managed)
+    barrier = Barrier(2)
+
+    def write(name: str) -> list[dict[str, Any]]:
+        table, told = made.open(), []
+        barrier.wait(60)
+        for rows in range(1, 5):
+            plan = append_plan(table, name, rows)
+            result = settled(table, plan)
+            told.append(
+                {
+                    "what": "append",
+                    "id": plan.txn_id,
+                    "outcome": result.outcome,
+                    "version": result.version,
+                    "rows": rows,
+                }
+            )
+        return told
+
+    with ThreadPoolExecutor(2) as pool:
+        told = [each for answer in pool.map(write, "ab") for each in answer]
+    assert check(made, told) == {"committed": 8}
+
+
+@pytest.mark.whole("test_two_writers_at_once_lose_nothing")
+@pytest.mark.timeout(1_200)
+def test_eight_writers_at_once_lose_nothing(make_managed: Make) -> None:
+    made = start(make_managed)
+    outcomes = check(made, race(made.address, {}, [(OURS, 20)] * 8))
+    assert outcomes["committed"] > 80
+
+
+@pytest.mark.whole("test_two_writers_at_once_lose_nothing")
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("seed", range(3))
+def test_eight_writers_through_an_unreliable_catalog_lose_nothing(
+    make_own: Make, server: UnityServer, seed: int
+) -> None:
+    made = start(make_own)
+    server.faults.append(unreliable(seed))
+    told = race(made.address, {}, [(OURS, 10)] * 8)
+    server.faults.clear()
+    check(made, told)
