@@ -43,7 +43,7 @@ RootsArgument = Annotated[
     typer.Argument(
         metavar="[ROOT]...",
         help=f"Tables, or places that contain tables, at any depth: folders, {spellings(persistent=True)} URLs, "
-        "uc://[CATALOG[.SCHEMA]], or names of tables in the catalog of Spark (default: the roots of the configuration).",
+        "uc://[CATALOG[.SCHEMA]], or names in the catalog of Spark (default: the roots of the configuration).",
         show_default=False,
     ),
 ]
