@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX
+from explorer.core.protocol.table_properties.registry import FEATURE_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION
 
 DERIVED: Final = (
     FEATURE_PREFIX,
-    "delta.minReaderVersion",
-    "delta.minWriterVersion",
+    MIN_READER_VERSION.key,
+    MIN_WRITER_VERSION.key,
     "delta.clusteringColumns",
     "delta.rowTracking.rowIdHighWaterMark",
     "delta.lastUpdateVersion",

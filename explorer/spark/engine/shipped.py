@@ -53,8 +53,8 @@ def package() -> str:
             inside = file.relative_to(root)
             if file.is_file() and not _LEFT_OUT.intersection(inside.parts):
                 package.write(file, str(Path("explorer") / inside))
-        for inside, file in _files(_PLAIN):
-            package.write(file, inside)
+        for name, source in _files(_PLAIN):
+            package.write(source, name)
     return target
 
 
