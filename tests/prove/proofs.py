@@ -375,6 +375,19 @@ PROOFS: Final = (
         "scans with masks, changes, checks and a survey on a standalone cluster of two workers on the loopback",
     ),
     Proof(
+        "catalog-races",
+        _COMMITS,
+        "tests/catalogs/test_managed_races.py",
+        "8 processes commit 160 times at once through a Unity Catalog, the tests' own or that of `UNITY_CATALOG_URL`, "
+        "reliable, and with faults on a third of the changes",
+    ),
+    Proof(
+        "large-lake",
+        _ELSEWHERE,
+        "tests/storage/table_search/test_large_lake.py",
+        "12,000 tables in a bucket: their names, the first page, and the requests, counted",
+    ),
+    Proof(
         "cluster-hosts",
         _ELSEWHERE,
         "tests/spark/engine/test_clusters.py",
