@@ -129,7 +129,7 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
         argument: The name of the argument, for the error.
 
     Raises:
-        RequestError: There are none.
+        BadParameter: There are none.
     """
     from explorer.storage.served_root import ServedRoot
 
@@ -137,8 +137,8 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
     named = {} if file is None else {root.place: root.name for root in file.values.roots}
     given = list(places or named)
     if not given:
-        raise RequestError(
-            f"No {argument} is given. Name one, or put it into the configuration as a table [[roots]].", field=argument
+        raise typer.BadParameter(
+            "None is given. Name one, or put it into the configuration as a table [[roots]].", param_hint=argument
         )
     return [ServedRoot(place, named.get(_full(place), ""), options_of(place)) for place in given]
 
