@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from explorer.core.errors import RequestError
-from explorer.storage.roots import check_plain
+from explorer.storage.roots import check_harmless
 
 URL_VARIABLE: Final = "UNITY_CATALOG_URL"
 TOKEN_VARIABLE: Final = "UNITY_CATALOG_TOKEN"  # noqa: S105 - the name of a variable
@@ -50,7 +50,7 @@ class CatalogSettings:
         for name, address in ((URL_VARIABLE, self.url), (OAUTH_URL_VARIABLE, self.oauth_url)):
             if address or name == URL_VARIABLE:
                 self._check(name, address)
-        if any(ord(letter) <= ord(" ") or ord(letter) > ord("~") for letter in self.token):
+        if not is_token(self.token):
             raise RequestError(
                 f"The token in {TOKEN_VARIABLE} contains a blank, a line break, or another character that no token "
                 "has. Set it again.",
@@ -77,7 +77,7 @@ class CatalogSettings:
         return tuple(sorted(filter(None, (self.token, self.client_secret)), key=len, reverse=True))
 
     def _check(self, name: str, address: str) -> None:
-        check_plain(address)
+        check_harmless(address)
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise RequestError(
@@ -94,6 +94,11 @@ class CatalogSettings:
                 field=name,
                 found=address,
             )
+
+
+def is_token(text: str) -> bool:
+    """Return whether a text has only characters that a header can hold in a token."""
+    return all("!" <= letter <= "~" for letter in text)
 
 
 def settings_from(variables: Mapping[str, str] | None = None) -> CatalogSettings:

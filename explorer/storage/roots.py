@@ -113,11 +113,20 @@ def places_of(roots: Roots) -> list[str]:
 
 
 def check_plain(location: str) -> None:
-    """Refuse an address with credentials, so that no name, page, report or file of this program holds them, and one of
-    a storage that it does not open.
+    """Refuse an address with credentials, as `check_harmless` does, and one of a storage that is not opened here.
 
     Raises:
-        RequestError: It has user info, a query or a fragment; or it is of another storage.
+        RequestError: It is one of these.
+    """
+    check_harmless(location)
+    check_address(location)
+
+
+def check_harmless(location: str) -> None:
+    """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
+
+    Raises:
+        RequestError: It has user info, a query or a fragment.
     """
     local = not is_url(location)
     if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
@@ -125,7 +134,6 @@ def check_plain(location: str) -> None:
     elif "://" not in location and _MISTYPED.match(location):
         safe = f"{location.partition(':')[0]}:{HIDDEN}@{location.rpartition('@')[2]}"
     else:
-        check_address(location)
         return
     raise RequestError(
         f"The address {safe!r} holds user info, a query or a fragment, where credentials "
