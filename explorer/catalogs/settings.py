@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from explorer.core.errors import RequestError
-from explorer.storage.roots import check_harmless
+from explorer.storage.roots import check_plain
 
 URL_VARIABLE: Final = "UNITY_CATALOG_URL"
 TOKEN_VARIABLE: Final = "UNITY_CATALOG_TOKEN"  # noqa: S105 - the name of a variable
@@ -77,7 +77,7 @@ class CatalogSettings:
         return tuple(sorted(filter(None, (self.token, self.client_secret)), key=len, reverse=True))
 
     def _check(self, name: str, address: str) -> None:
-        check_harmless(address)
+        check_plain(address)
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise RequestError(

@@ -34,6 +34,7 @@ class AllowedRoots:
         given = places_of(roots)
         for root in given:
             check_plain(root)
+            check_address(root)
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
         self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
 
@@ -113,16 +114,6 @@ def places_of(roots: Roots) -> list[str]:
 
 
 def check_plain(location: str) -> None:
-    """Refuse an address with credentials, as `check_harmless` does, and one of a storage that is not opened here.
-
-    Raises:
-        RequestError: It is one of these.
-    """
-    check_harmless(location)
-    check_address(location)
-
-
-def check_harmless(location: str) -> None:
     """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
 
     Raises:
