@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -150,14 +151,23 @@ class HttpSession:
 
         full = f"{address}?{urlencode(query)}" if query else address
         began = time.monotonic()
+        answers: list[urllib3.BaseHTTPResponse] = []
         try:
             with under_way(self.settings.url):
-                return _within(LONGEST, partial(self._answer, method, full, headers, content))
+                return _within(LONGEST, partial(self._answer, method, full, headers, content, answers.append))
         except (HTTPError, OSError, ValueError) as error:
+            for answer in answers:
+                with suppress(OSError, RuntimeError, ValueError):
+                    answer.shutdown()  # one that drips would hold its thread as long as it likes
             raise no_answer(self._known, error, time.monotonic() - began) from error
 
     def _answer(
-        self, method: str, address: str, headers: Mapping[str, str], content: bytes | None
+        self,
+        method: str,
+        address: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        begun: Callable[[urllib3.BaseHTTPResponse], None],
     ) -> tuple[int, bytes, str]:
         import urllib3
 
@@ -171,6 +181,7 @@ class HttpSession:
             redirect=False,
             preload_content=False,
         )
+        begun(answer)
         try:
             parts, size = [], 0
             for part in answer.stream(_CHUNK, decode_content=True):

@@ -285,3 +285,14 @@ def test_a_token_that_was_granted_is_in_no_text(orders: UnityServer, given: str)
         signed.table_info(explorer_address())
     assert "granted4711" not in refusal.value.message
     assert refusal.value.status == 403 or "access_token" in refusal.value.message
+
+
+def test_an_answer_that_drips_without_end_holds_no_thread(orders: UnityServer, monkeypatch: Any) -> None:
+    monkeypatch.setattr(http_session, "LONGEST", 0.3)
+    orders.faults.append(lambda _: Answer(200, b" " * 400, drip=0.05))
+    with pytest.raises(CatalogError, match="has not answered"):
+        client(orders.url).table_info(explorer_address())
+    ends = time.monotonic() + 5
+    while any(thread.name == "explorer-catalog" for thread in threading.enumerate()) and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert not [thread for thread in threading.enumerate() if thread.name == "explorer-catalog"]
