@@ -167,3 +167,13 @@ def test_a_link_that_leads_back_is_followed_once(tmp_path: Path) -> None:
     _tables(tmp_path, 1)
     (tmp_path / "again").symlink_to(tmp_path)
     assert [each.location for each in audits([tmp_path])] == [str(tmp_path / "t00")]
+
+
+def test_a_place_of_two_servers_that_do_not_answer_is_two_errors() -> None:
+    """One address may be of two servers, and neither hides the other."""
+    options = {"aws_allow_http": "true", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    roots = [
+        ServedRoot("s3://lake/shop", storage_options={**options, "aws_endpoint": f"http://127.0.0.1:{port}"})
+        for port in (1, 2)
+    ]
+    assert [each.location for each in audits([*roots, roots[0]], processes=1)] == ["s3://lake/shop"] * 2

@@ -71,9 +71,14 @@ def parse_address(location: str) -> CatalogAddress:
             raise _invalid(location)
         parts.append(part["plain"] or part["quoted"].replace("``", "`"))
         position = part.end() + 1
-    if len(parts) > 3 or any(_FORBIDDEN.search(part) or part in {".", ".."} for part in parts):
+    if len(parts) > 3 or not all(map(is_name, parts)):
         raise _invalid(location)
     return CatalogAddress(tuple(parts))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be a part of an address."""
+    return text not in {"", ".", ".."} and _FORBIDDEN.search(text) is None
 
 
 def parse_table(location: str) -> CatalogAddress:

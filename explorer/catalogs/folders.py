@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from explorer.catalogs.address import CatalogAddress, parse_address
+from explorer.catalogs.address import CatalogAddress, is_name, parse_address
 from explorer.catalogs.client import CatalogClient
 from explorer.catalogs.opening import client_of
 from explorer.catalogs.settings import settings_from
@@ -24,6 +24,7 @@ from explorer.storage.table_search.trees import open_tree as open_stored_tree
 _HIDDEN: Final = ("_", ".")
 _ALL: Final = "catalogs"
 """The name of a root that is all of a server's catalogs."""
+_LONGEST: Final = 100
 
 
 class CatalogFolders:
@@ -50,8 +51,9 @@ class CatalogFolders:
                 return _folders(each.name for each in self._client.schemas(catalog))
             case (catalog, schema):
                 found = self._client.tables(catalog, schema)
-                tables = [each.name for each in found if each.data_source_format == "DELTA" and each.storage_location]
-                return FolderContent(tables=tuple(tables))
+                names = [each.name for each in found if each.data_source_format == "DELTA" and each.storage_location]
+                tables, failures = _parted(names)
+                return FolderContent(tables=tuple(tables), failures=tuple(failures))
             case _:
                 return FolderContent(is_table=True)
 
@@ -98,9 +100,28 @@ def _is_all(place: str) -> bool:
 
 def _folders(names: Iterable[str]) -> FolderContent:
     """Return folders; a search skips names like those of a store's own folders, so such ones are stated."""
-    listed = list(names)
+    listed, failures = _parted(names)
     hidden = [(name, _unsearched(name)) for name in listed if name.startswith(_HIDDEN)]
-    return FolderContent(folders=tuple(listed), failures=tuple(hidden))
+    return FolderContent(folders=tuple(listed), failures=(*failures, *hidden))
+
+
+def _parted(names: Iterable[str]) -> tuple[list[str], list[tuple[str, ExplorerError]]]:
+    """Return the names that addresses can hold, and an error for each other: it would lead to another place."""
+    listed, failures = list[str](), list[tuple[str, ExplorerError]]()
+    for name in names:
+        if is_name(name):
+            listed.append(name)
+        else:
+            failures.append((name, _unusable(name)))
+    return listed, failures
+
+
+def _unusable(name: str) -> ExplorerError:
+    return RequestError(
+        f"{name[:_LONGEST]!r} is not listed: no name in a catalog is empty, or has a slash, a blank or a control "
+        "character. Rename it in the catalog.",
+        location=name,
+    )
 
 
 def _unsearched(name: str) -> ExplorerError:

@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -20,7 +22,7 @@ from urllib.request import getproxies, proxy_bypass
 import msgspec
 
 from explorer.catalogs.refusals import no_answer, refusal, wrong_answer
-from explorer.catalogs.settings import CatalogSettings
+from explorer.catalogs.settings import CatalogSettings, is_token
 from explorer.core.errors import CatalogError
 from explorer.storage.silence import under_way
 
@@ -64,7 +66,7 @@ class HttpSession:
         self.settings = settings
         self._connecting, self._signing_in = threading.Lock(), threading.Lock()
         self._connections: dict[str, urllib3.PoolManager] = {}
-        self._token = settings.token
+        self._known = settings
         self._until: float | None = None if settings.token or not settings.client_id else 0.0
 
     def get(self, path: str, query: Mapping[str, str] | None = None, body: object = None) -> bytes:
@@ -104,18 +106,19 @@ class HttpSession:
         status, answer, location = self._exchange(method, address, query, headers, content)
         if 200 <= status < 300:
             return answer
-        raise refusal(self.settings, f"{method} {path}", status, answer, location)
+        raise refusal(self._known, f"{method} {path}", status, answer, location)
 
     def _current_token(self) -> str:
         """Return the token; with client credentials one that is still good for a while."""
         if self._until is None:
-            return self._token
+            return self._known.token
         with self._signing_in:
             if time.monotonic() >= self._until:
                 token = self._requested_token()
-                self._token = token.access_token
+                # No text may hold this one either.
+                self._known = replace(self.settings, token=token.access_token)
                 self._until = time.monotonic() + max(token.expires_in - _EARLY, token.expires_in / 2)
-            return self._token
+            return self._known.token
 
     def _requested_token(self) -> _Token:
         import urllib3
@@ -128,9 +131,12 @@ class HttpSession:
         if status != 200:
             raise refusal(settings, "the request for a token", status, answer, location)
         try:
-            return msgspec.json.decode(answer, type=_Token)
+            token = msgspec.json.decode(answer, type=_Token)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise wrong_answer(settings, "the request for a token", "it has no access_token") from error
+        if not is_token(token.access_token):
+            raise wrong_answer(settings, "the request for a token", "its access_token holds a blank or a line break")
+        return token
 
     def _exchange(
         self,
@@ -145,14 +151,23 @@ class HttpSession:
 
         full = f"{address}?{urlencode(query)}" if query else address
         began = time.monotonic()
+        answers: list[urllib3.BaseHTTPResponse] = []
         try:
             with under_way(self.settings.url):
-                return _within(LONGEST, partial(self._answer, method, full, headers, content))
+                return _within(LONGEST, partial(self._answer, method, full, headers, content, answers.append))
         except (HTTPError, OSError, ValueError) as error:
-            raise no_answer(self.settings, error, time.monotonic() - began) from error
+            for answer in answers:
+                with suppress(OSError, RuntimeError, ValueError):
+                    answer.shutdown()  # one that drips would hold its thread as long as it likes
+            raise no_answer(self._known, error, time.monotonic() - began) from error
 
     def _answer(
-        self, method: str, address: str, headers: Mapping[str, str], content: bytes | None
+        self,
+        method: str,
+        address: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        begun: Callable[[urllib3.BaseHTTPResponse], None],
     ) -> tuple[int, bytes, str]:
         import urllib3
 
@@ -166,6 +181,7 @@ class HttpSession:
             redirect=False,
             preload_content=False,
         )
+        begun(answer)
         try:
             parts, size = [], 0
             for part in answer.stream(_CHUNK, decode_content=True):

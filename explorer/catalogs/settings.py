@@ -50,7 +50,7 @@ class CatalogSettings:
         for name, address in ((URL_VARIABLE, self.url), (OAUTH_URL_VARIABLE, self.oauth_url)):
             if address or name == URL_VARIABLE:
                 self._check(name, address)
-        if any(ord(letter) <= ord(" ") or ord(letter) > ord("~") for letter in self.token):
+        if not is_token(self.token):
             raise RequestError(
                 f"The token in {TOKEN_VARIABLE} contains a blank, a line break, or another character that no token "
                 "has. Set it again.",
@@ -94,6 +94,11 @@ class CatalogSettings:
                 field=name,
                 found=address,
             )
+
+
+def is_token(text: str) -> bool:
+    """Return whether a text has only characters that a header can hold in a token."""
+    return all("!" <= letter <= "~" for letter in text)
 
 
 def settings_from(variables: Mapping[str, str] | None = None) -> CatalogSettings:

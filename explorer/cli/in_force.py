@@ -110,15 +110,23 @@ def read_options(texts: Sequence[str]) -> dict[str, str]:
 
 
 def options_of(location: str) -> dict[str, str]:
-    """Return the storage options of a location: those of the root that it is in, or of all other places."""
+    """Return the storage options of a location: those of the root that it is in, or of all other places.
+
+    Raises:
+        RequestError: It is in several roots, and those of the command line do not say which is meant.
+    """
     if not _now:
         return {}
     now = _now[-1]
     if now.file is None:
         return dict(now.storage_options)
-    root = _root_of(location, now.file.values.roots)
-    options = now.file.values.storage_options if root is None else root.storage_options
-    return {name: text_of(value) for name, value in options.items()} | dict(now.storage_options)
+    root = _root_of(location, now)
+    return options_of_root(root) if root is not None else _over(now.file.values.storage_options)
+
+
+def options_of_root(root: Root) -> dict[str, str]:
+    """Return the storage options of a root of the configuration, those of the command line over its own."""
+    return _over(root.storage_options)
 
 
 def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
@@ -130,23 +138,24 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
 
     Raises:
         BadParameter: There are none.
+        RequestError: `options_of` raises one.
     """
     from explorer.storage.served_root import ServedRoot
 
+    if places:
+        return [ServedRoot(place, _name_of(place), options_of(place)) for place in places]
     file = _now[-1].file if _now else None
-    named = {} if file is None else {root.place: root.name for root in file.values.roots}
-    given = list(places or named)
-    if not given:
+    if file is None or not file.values.roots:
         raise typer.BadParameter(
             "None is given. Name one, or put it into the configuration as a table [[roots]].", param_hint=argument
         )
-    return [ServedRoot(place, named.get(_full(place), ""), options_of(place)) for place in given]
+    return [ServedRoot(root.place, root.name, options_of_root(root)) for root in file.values.roots]
 
 
 def spark_settings() -> dict[str, str]:
     """Return the settings of Spark in the configuration."""
     file = _now[-1].file if _now else None
-    return {} if file is None else {name: text_of(value) for name, value in file.values.spark.conf.items()}
+    return {} if file is None else _texts(file.values.spark.conf)
 
 
 def text_of(value: object) -> str:
@@ -154,15 +163,51 @@ def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _root_of(location: str, roots: Sequence[Root]) -> Root | None:
-    """Return the root of the configuration that a location is in; the innermost, if one is in another."""
-    full = _full(location)
-    around = [root for root in roots if full == root.place.rstrip("/") or full.startswith(root.place.rstrip("/") + "/")]
-    return max(around, key=lambda root: len(root.place), default=None)
+def _texts(options: Mapping[str, object]) -> dict[str, str]:
+    return {name: text_of(value) for name, value in options.items()}
 
 
-def _full(location: str) -> str:
-    return location if ":/" in location else os.path.abspath(os.path.expanduser(location))
+def _over(options: Mapping[str, object]) -> dict[str, str]:
+    """Return options as texts, with those of the command line in place of theirs."""
+    return _texts(options) | dict(_now[-1].storage_options)
+
+
+def _name_of(place: str) -> str:
+    """Return the name that the configuration gives to a place; empty if it gives none."""
+    from explorer.storage.served_root import parts_of
+
+    root = _root_of(place, _now[-1]) if _now else None
+    return root.name if root is not None and parts_of(root.place) == parts_of(place) else ""
+
+
+def _root_of(location: str, now: InForce) -> Root | None:
+    """Return the root of the configuration that a location is in; the innermost, if one is in another.
+
+    Raises:
+        RequestError: There are several with other options, as of two servers, and the command line does not say which.
+    """
+    roots = () if now.file is None else now.file.values.roots
+    if not roots:
+        return None
+    from explorer.storage.served_root import parts_of
+
+    inside: list[Root] = []
+    depth = 0
+    mine = parts_of(location)
+    for root in roots:
+        theirs = parts_of(root.place)
+        if mine[: len(theirs)] == theirs and len(theirs) >= depth:
+            inside, depth = [*(inside if len(theirs) == depth else ()), root], len(theirs)
+    meant = [root for root in inside if now.storage_options.items() <= _texts(root.storage_options).items()]
+    if inside and any(root.storage_options != inside[0].storage_options for root in inside) and len(meant) != 1:
+        names = " and ".join(root.name or "one without a name" for root in inside)
+        raise RequestError(
+            f"{location} is in several roots of the configuration, each with storage options of its own: {names}. Say "
+            "which is meant by an option that only this one has, such as --storage-option aws_endpoint=URL.",
+            field="storage_option",
+            location=location,
+        )
+    return next(iter(meant or inside), None)
 
 
 @contextmanager

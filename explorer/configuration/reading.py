@@ -117,7 +117,7 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
     """Return the values with paths that no longer depend on the current folder."""
 
     def full(place: str) -> str:
-        return place if ":/" in place else str(folder / Path(place).expanduser())
+        return place if ":/" in place else os.path.normpath(folder / Path(place).expanduser())
 
     for key in FILES:
         owner = values if len(key) == 1 else getattr(values, key[0])

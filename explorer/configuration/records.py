@@ -24,7 +24,10 @@ Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the file."""
+    """A table of the file. Values may be secrets, so they are in no text of it."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
 
 
 class Root(_Table, frozen=True):

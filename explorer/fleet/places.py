@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from dataclasses import replace
 from typing import Any
 
 from explorer.core.errors import ExplorerError, TableNotFound
@@ -27,12 +27,14 @@ def places(
         roots, storage_options: As of `explorer.fleet.audit`.
         searched: Called with the number of folders that were listed below a place, after each.
     """
-    seen = set[str | tuple[str, str]]()
-    for place in chain.from_iterable(below(root, searched) for root in given_roots(roots, storage_options)):
-        key = place.location if isinstance(place, TableAudit) else place.key
-        if key not in seen:
-            seen.add(key)
-            yield place
+    seen = set[tuple[str, str]]()
+    for root in given_roots(roots, storage_options):
+        for place in below(root, searched):
+            location = place.location if isinstance(place, TableAudit) else place.place
+            key = replace(root, place=location).key
+            if key not in seen:
+                seen.add(key)
+                yield place
 
 
 def below(root: ServedRoot, searched: Callable[[int], None] | None = None) -> Iterator[ServedRoot | TableAudit]:

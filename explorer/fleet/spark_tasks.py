@@ -52,10 +52,11 @@ def on_spark(places: Iterator[ServedRoot | TableAudit], task: Task) -> Iterator[
     tables = [place for place in given if isinstance(place, ServedRoot)]
     for place in tables:
         _check_seen(place.place)
-    options = {place.place: place.storage_options for place in tables if place.storage_options}
-    audit = partial(_in_task, task=task, options=options)
-    answers = map_tables("Audit", [place.place for place in tables], audit, _ANSWERS).result()
-    yield from (_read_answer(row) for row in answers.to_pylist())
+    # A location may be that of several tables, of several servers.
+    numbered = {str(number): place for number, place in enumerate(tables)}
+    answers = map_tables("Audit", list(numbered), partial(_in_task, task=task, tables=numbered), _ANSWERS).result()
+    for row in answers.to_pylist():
+        yield _read_answer(numbered[row["location"]].place, row["answer"])
 
 
 def _check_seen(place: str) -> None:
@@ -64,16 +65,16 @@ def _check_seen(place: str) -> None:
         raise RequestError(f"{place} is in the memory of this process, which tasks cannot see.", location=place)
 
 
-def _in_task(location: str, task: Task, options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    audited = task(ServedRoot(location, storage_options=options.get(location, {})))
+def _in_task(number: str, task: Task, tables: Mapping[str, ServedRoot]) -> dict[str, Any]:
+    audited = task(tables[number])
     error = None if audited.error is None else audited.error.facts()
-    return {"location": location, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
+    return {"location": number, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
 
 
-def _read_answer(row: Mapping[str, Any]) -> TableAudit:
-    answer = msgspec.json.decode(row["answer"], type=_TaskResult)
+def _read_answer(location: str, content: bytes) -> TableAudit:
+    answer = msgspec.json.decode(content, type=_TaskResult)
     error = None if answer.error is None else _error_of(answer.error)
-    return TableAudit(row["location"], answer.document, error, answer.known)
+    return TableAudit(location, answer.document, error, answer.known)
 
 
 def _error_of(facts: dict[str, Any]) -> ExplorerError:

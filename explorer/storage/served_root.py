@@ -1,13 +1,16 @@
-"""A root as it is given: the place, the name that addresses use, and the options of its store."""
+"""A root as it is given: its place, the name that addresses use, the options of its store; and what is inside it."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from explorer.storage.credential_provider import sendable_options
+from explorer.storage.roots import folder_of, is_url, meant_by
+from explorer.storage.schemes import known_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,20 @@ def given_roots(roots: GivenRoots, storage_options: Mapping[str, Any] | None = N
         else ServedRoot(os.fspath(root), storage_options=options)
         for root in given
     ]
+
+
+def parts_of(place: str) -> tuple[str, ...]:
+    """Return the storage of a place and the parts of its path: a place is inside another if it begins with its parts.
+
+    However a place is spelled, its parts are the same; links of this machine are not followed.
+
+    Raises:
+        RequestError: It names no place.
+    """
+    if not is_url(place):
+        return ("file", *os.path.abspath(os.path.expanduser(folder_of(place))).split(os.sep)[1:])
+    scheme, _, path = meant_by(place).partition("://")
+    storage = known_scheme(place)
+    if storage is None:
+        return (scheme.lower(), *filter(None, re.split("[./]", path)))  # an address in a catalog
+    return (storage.environment or storage.name, *filter(None, path.split("/")))

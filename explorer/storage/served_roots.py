@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from explorer.core.errors import NotAllowed, RequestError, TableNotFound
 from explorer.storage.roots import is_url, meant_by
-from explorer.storage.schemes import known_scheme
-from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots
+from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots, parts_of
 from explorer.storage.table_search.folder_tree import FolderTree
 from explorer.storage.table_search.search import TableSearch, Unlisted
 from explorer.storage.table_search.trees import open_tree
@@ -248,11 +247,5 @@ def _same_store(root: NamedRoot, other: NamedRoot) -> bool:
 
 
 def _parts(root: NamedRoot) -> tuple[str, ...]:
-    """Return the place of a root as its storage and the parts of its path."""
-    if not is_url(root.given.place):
-        return ("file", *Path(root.tree.root).parts)
-    scheme, _, place = meant_by(root.given.place).partition("://")
-    storage = known_scheme(root.given.place)
-    if storage is None:
-        return (scheme, *filter(None, re.split("[./]", place)))  # an address in a catalog
-    return (storage.environment or storage.name, *filter(None, place.split("/")))
+    """Return the parts of a root's place, links of this machine followed."""
+    return parts_of(root.given.place if is_url(root.given.place) else root.tree.root)

@@ -270,3 +270,29 @@ def test_client_credentials_give_a_token_that_is_renewed(orders: UnityServer) ->
             explorer_address()
         )
     assert TOKEN not in refusal.value.message
+
+
+@pytest.mark.parametrize("given", ["granted4711x", "granted4711\r\nx: y"])
+def test_a_token_that_was_granted_is_in_no_text(orders: UnityServer, given: str) -> None:
+    def answers(request: Request) -> Answer | None:
+        if request.path == "/oidc/v1/token":
+            return Answer(200, {"access_token": given})
+        return Answer(403, {"error_code": "PERMISSION_DENIED", "message": f"not with {request.token}"})
+
+    orders.faults.append(answers)
+    signed = client(orders.url, client_id="me", client_secret=TOKEN, oauth_url=f"{orders.url}/oidc/v1/token")
+    with pytest.raises(CatalogError) as refusal:
+        signed.table_info(explorer_address())
+    assert "granted4711" not in refusal.value.message
+    assert refusal.value.status == 403 or "access_token" in refusal.value.message
+
+
+def test_an_answer_that_drips_without_end_holds_no_thread(orders: UnityServer, monkeypatch: Any) -> None:
+    monkeypatch.setattr(http_session, "LONGEST", 0.3)
+    orders.faults.append(lambda _: Answer(200, b" " * 400, drip=0.05))
+    with pytest.raises(CatalogError, match="has not answered"):
+        client(orders.url).table_info(explorer_address())
+    ends = time.monotonic() + 5
+    while any(thread.name == "explorer-catalog" for thread in threading.enumerate()) and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert not [thread for thread in threading.enumerate() if thread.name == "explorer-catalog"]

@@ -78,6 +78,15 @@ def test_a_schema_that_may_not_be_listed_is_one_line_and_not_the_end(lake: Unity
     assert (unlisted.location, "USE SCHEMA is missing" in unlisted.why) == ("uc://main.shop", True)
 
 
+@pytest.mark.parametrize("name", ["a/b", "..", "", "a\nb", "\x1b[31mred", "<b>x</b>", "a b", "%2f", "a?b"])
+def test_names_that_no_address_holds_are_said_and_lead_nowhere_else(lake: UnityServer, name: str) -> None:
+    lake.add_table("main", "shop", external(name, "s3://b/x"))
+    lake.add_schema("main", name)
+    roots = served_roots("uc://main")
+    assert [ref.name for ref in roots.tables()] == ["main/shop/managed", "main/shop/orders"]
+    assert [repr(name) in each.why for each in roots.unlisted] == [True, True]
+
+
 def test_the_pages_list_and_show_tables_of_a_catalog(lake: UnityServer) -> None:
     catalog = Catalog(["uc://main"])
     rows = [catalog.summary(ref) for ref in catalog.roots.tables()]

@@ -15,7 +15,10 @@ import explorer
 from explorer.core.errors import RequestError
 from explorer.fleet import audits
 from explorer.fleet.spark_tasks import SCHEMA, survey, survey_row
+from explorer.storage.served_root import ServedRoot
 from tests.support.comparison.audited_tables import NOW
+from tests.support.folder_s3 import folder_s3
+from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write_log
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.shared_tables import reference_root
 
@@ -41,6 +44,17 @@ def test_every_table_is_a_row_and_broken_ones_say_why(tmp_path: Path) -> None:
         assert expected == (row["version"], row["num_files"], row["size_in_bytes"], row["num_records"])
         assert row == survey_row(place, verify=True)
     assert "deletionVectors" in found.column("features").to_pylist()[2]
+
+
+def test_an_audit_in_tasks_tells_two_servers_with_one_address_apart(tmp_path: Path) -> None:
+    write_log(tmp_path / "one" / "lake" / "t", [[PROTOCOL, METADATA]])
+    write_log(tmp_path / "two" / "lake" / "t", [[PROTOCOL, METADATA], [add("a")]])
+    with folder_s3(tmp_path / "one") as one, folder_s3(tmp_path / "two") as two:
+        roots = [ServedRoot("s3://lake", storage_options=server.options) for server in (one, two)]
+        found = list(audits(roots, spark=True))
+    assert [(each.location, each.document and each.document.version) for each in found] == [
+        ("s3://lake/t", 0), ("s3://lake/t", 1),
+    ]  # fmt: skip
 
 
 def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from explorer.cli.arguments import JsonFlag
-from explorer.cli.in_force import in_force, options_of
+from explorer.cli.in_force import in_force, options_of_root
 from explorer.cli.output import emit, listing, note
 from explorer.configuration.key_lines import Key, spelled
 from explorer.configuration.reading import ConfigurationFile, read_configuration
@@ -19,7 +19,7 @@ from explorer.configuration.records import VARIABLES, Configuration
 from explorer.core.errors import InvalidConfiguration, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.credentials import HIDDEN, secrets_of, without_credentials
-from explorer.storage import open_store
+from explorer.storage.served_root import ServedRoot
 from explorer.variables import CACHE_VARIABLE
 
 ActionArgument = Annotated[
@@ -79,11 +79,13 @@ def _check_roots(file: ConfigurationFile) -> None:
     Raises:
         InvalidConfiguration: One does not.
     """
+    from explorer.catalogs.folders import open_tree
+
     for place, root in enumerate(file.values.roots):
         key: Key = ("roots", place, "place")
         try:
             if ":/" in root.place:
-                open_store(root.place, options_of(root.place))
+                open_tree(ServedRoot(root.place, storage_options=options_of_root(root)))
             elif not Path(root.place).is_dir():
                 raise RequestError(f"The root {root.place} is not a folder. Give a folder that exists.")
         except RequestError as error:
@@ -104,7 +106,9 @@ def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:
             variable = CACHE_VARIABLE if os.environ.get(CACHE_VARIABLE, "").lower() == "off" else None
         line = file.lines.get(key)
         if variable and (named := os.environ.get(variable)) and not _is_from(value, named):
-            yield SettingLine(key=spelled(key), value=named, source="environment", line=None, variable=variable)
+            yield SettingLine(
+                key=spelled(key), value=without_credentials(named), source="environment", line=None, variable=variable
+            )
             continue
         yield SettingLine(
             key=spelled(key),

@@ -17,6 +17,7 @@ from explorer.cli.app import command_group, run
 from explorer.cli.commands.serving import ServeFlags
 from explorer.configuration.reading import read_configuration
 from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
+from explorer.core.errors import RequestError
 from explorer.storage import open_store
 from explorer.variables import CACHE_VARIABLE
 from tests.support.at_least_one import at_least_one
@@ -242,6 +243,74 @@ def test_the_example_of_the_guide_has_every_key_and_runs(
     page = GUIDE.read_text("utf-8")
     for key, variable in at_least_one(VARIABLES.items()):
         assert f"| `{variable}` | `{'.'.join(map(str, key))}` |" in page
+
+
+SERVERS = """
+[[roots]]
+place = "s3://lake/shop"
+name = "one"
+storage_options = {aws_endpoint = "http://127.0.0.1:1"}
+[[roots]]
+place = "s3://lake/shop"
+name = "two"
+storage_options = {aws_endpoint = "http://127.0.0.1:2"}
+[[roots]]
+place = "uc://main.shop"
+storage_options = {aws_endpoint = "http://127.0.0.1:3"}
+"""
+
+
+def test_roots_of_two_servers_with_one_address_are_both_served_each_with_its_options(tmp_path: Path) -> None:
+    with in_force._using(_file(tmp_path, SERVERS), {}):
+        roots = in_force.roots_of(None, "ROOT")
+    assert [(root.name, root.storage_options["aws_endpoint"][-1:]) for root in roots] == [
+        ("one", "1"), ("two", "2"), ("", "3"),
+    ]  # fmt: skip
+
+
+def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: Path) -> None:
+    file = _file(tmp_path, SERVERS)
+    with in_force._using(file, {}), pytest.raises(RequestError, match="one and two"):
+        in_force.options_of("s3a://lake/shop/orders")
+    with in_force._using(file, {"aws_endpoint": "http://127.0.0.1:2"}):
+        (root,) = in_force.roots_of(["s3://lake/shop/"], "ROOT")
+    assert (root.name, root.storage_options) == ("two", {"aws_endpoint": "http://127.0.0.1:2"})
+
+
+def test_options_of_a_root_in_a_catalog_are_those_of_its_tables(tmp_path: Path) -> None:
+    with in_force._using(_file(tmp_path, SERVERS), {}):
+        assert in_force.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
+        assert in_force.options_of("uc://main.shopping.orders") == {}
+
+
+def test_a_root_beside_the_folder_of_the_file_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "settings").mkdir()
+    with in_force._using(_file(tmp_path / "settings", '[[roots]]\nplace = "../lake/"\nname = "ours"\n'), {}):
+        for places in at_least_one([None, [str(tmp_path / "lake")], [f"{tmp_path}/other/../lake/"]]):
+            (root,) = in_force.roots_of(places, "ROOT")
+            assert (root.name, os.path.normpath(root.place)) == ("ours", str(tmp_path / "lake"))
+
+
+def test_check_takes_roots_in_a_catalog(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNITY_CATALOG_URL", "http://127.0.0.1:1")
+    settings = _checked(_file(tmp_path, '[[roots]]\nplace = "uc://main"\n[[roots]]\nplace = "uc://"\n'), capfd)
+    assert [settings[f"roots[{place}].place"]["value"] for place in (1, 2)] == ["uc://main", "uc://"]
+    assert run(["config", "--config", str(_file(tmp_path, '[[roots]]\nplace = "uc://a.b.c.d"\n'))]) == 2
+    assert "line 2: roots[1].place: 'uc://a.b.c.d'" in capfd.readouterr().err
+
+
+def test_check_hides_the_token_of_an_address_of_spark_in_the_environment(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELTA_EXPLORER_SPARK", f"sc://host:443/;token={SECRET}")
+    assert _checked(_file(tmp_path, ""), capfd)["spark.master"]["value"] == "sc://host:443/;token=***"
+
+
+def test_the_record_shows_no_value(tmp_path: Path) -> None:
+    file = read_configuration(_file(tmp_path, f'[storage_options]\naws_secret_access_key = "{SECRET}"\n'))
+    assert SECRET not in repr(file)
 
 
 def test_values_of_the_record_are_frozen() -> None:
