@@ -298,7 +298,7 @@ class StorageError(ExplorerError):
 
     Attributes:
         unwritten: True if nothing of a put was written.
-        reason: The kind of the refusal, as `explorer.storage.refusals` names it; of a catalog, see `CatalogError`.
+        reason: The kind of the refusal: see `explorer.storage.refusals.reasons`, and `CatalogError`.
         code: The store's own code for it.
     """
 

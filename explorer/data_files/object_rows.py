@@ -26,7 +26,7 @@ from explorer.data_files.arrow_columns import (
 )
 from explorer.data_files.measured_batches import Room, TooManyBytes, measured_batches
 from explorer.storage.ranged_file import ranged_file
-from explorer.storage.refusals import refusal_of
+from explorer.storage.refusals.reasons import refusal_of
 
 FOOTERS = pa.schema(
     [

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.protocol.log_store import LogStore
+from explorer.storage.other_schemes import check_address
 from explorer.storage.roots import AllowedRoots, check_plain, is_url, url_of
 from explorer.storage.schemes import scheme_of
 
@@ -39,6 +40,7 @@ def open_store(
     """
     text = os.fspath(location)
     check_plain(text)
+    check_address(text)
     if "\0" in text:
         raise RequestError("A location cannot hold a NUL character.", location=text)
     if roots is not None and not roots.allow(text):

@@ -26,7 +26,6 @@ from explorer.core.protocol.log_store import (
 )
 from explorer.core.protocol.times import milliseconds
 from explorer.credentials import concealed
-from explorer.storage.bucket_region import bucket_region
 from explorer.storage.credential_provider import WatchedProvider
 from explorer.storage.exclusive_creation import (
     ConditionMissingError,
@@ -36,7 +35,8 @@ from explorer.storage.exclusive_creation import (
 )
 from explorer.storage.local_tree import file_table
 from explorer.storage.ranged_file import ranged_file
-from explorer.storage.refusals import Action, names_no_bucket, refusal_of
+from explorer.storage.refusals.bucket_region import bucket_region
+from explorer.storage.refusals.reasons import Action, names_no_bucket, refusal_of
 from explorer.storage.roots import Opener
 from explorer.storage.silence import GIVEN_UP, answered, apart, under_way
 

@@ -34,6 +34,7 @@ class AllowedRoots:
         given = places_of(roots)
         for root in given:
             check_plain(root)
+            check_address(root)
         self._folders = tuple(os.path.realpath(folder_of(root)) for root in given if not is_url(root))
         self._urls = tuple(meant_by(root).rstrip("/") for root in given if is_url(root))
 
@@ -113,11 +114,10 @@ def places_of(roots: Roots) -> list[str]:
 
 
 def check_plain(location: str) -> None:
-    """Refuse an address with credentials, so that no name, page, report or file of this program holds them, and one of
-    a storage that it does not open.
+    """Refuse an address with credentials, so that no name, page, report or file of this program holds them.
 
     Raises:
-        RequestError: It has user info, a query or a fragment; or it is of another storage.
+        RequestError: It has user info, a query or a fragment.
     """
     local = not is_url(location)
     if "://" in location and ("@" in location.split("/")[2] if local else holds_credentials(location)):
@@ -125,7 +125,6 @@ def check_plain(location: str) -> None:
     elif "://" not in location and _MISTYPED.match(location):
         safe = f"{location.partition(':')[0]}:{HIDDEN}@{location.rpartition('@')[2]}"
     else:
-        check_address(location)
         return
     raise RequestError(
         f"The address {safe!r} holds user info, a query or a fragment, where credentials "

@@ -57,7 +57,7 @@ ADDED = [
         ],
     ),
     ("a rule of the audit", "log-hole", ["auditing/rules/log.py"]),
-    ("another spelling of a storage", "abfss", ["storage/schemes.py"]),
+    ("another spelling of a storage", "abfss", ["storage/other_schemes.py", "storage/schemes.py"]),
     ("a storage", "open_memory", ["storage/memory.py", "storage/schemes.py"]),
 ]
 

@@ -16,7 +16,7 @@ import pytest
 from explorer.core.errors import StorageError
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from explorer.storage.refusals import KINDS, refusal_of
+from explorer.storage.refusals.reasons import KINDS, refusal_of
 from tests.support.at_least_one import at_least_one
 from tests.support.attacks.refusing_store import Answer, refusing_store
 

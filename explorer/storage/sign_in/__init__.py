@@ -1,9 +1,11 @@
 """Who gives a store its credentials: its options, the environment, or a library that knows how people sign in.
 
-What options or variables state goes to the store's own client. Otherwise, the library of the cloud reads profiles,
-single sign-on, and roles of a machine, and renews what it read; it is an extra. Invariants: nothing here sends a
-request before the store is used; without credentials the error says what is missing after a second, instead of a
-minute's wait for an address that only machines of a cloud have.
+In: the options of a store, and the environment.
+Out: a function that gives the store its credentials, or None where its own client has what options or variables state.
+Otherwise, the library of the cloud reads profiles, single sign-on, and roles of a machine, and renews what it read; it
+is an extra.
+Always: nothing here sends a request before the store is used. Without credentials, the error says what is missing after
+a second, instead of a minute's wait for an address that only machines of a cloud have.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.storage.locate import open_store
 from explorer.storage.objects import ObjectLogStore
+from explorer.storage.other_schemes import check_address
 from explorer.storage.roots import check_plain
 from explorer.storage.schemes import scheme_of
 from explorer.storage.served_root import ServedRoot
@@ -41,6 +42,7 @@ def open_tree(root: ServedRoot) -> FolderTree:
         RequestError: The root names no place, its URL's scheme is not known, or its options do not fit its store.
     """
     check_plain(root.place)
+    check_address(root.place)
     scheme = scheme_of(root.place)
     if scheme.folders is not None:
         return scheme.folders(root)
