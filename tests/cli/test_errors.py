@@ -350,5 +350,5 @@ def test_a_mistyped_command_is_a_question_with_one_mark(cli: Call) -> None:
 
 def test_serving_without_a_root_is_a_bad_request_that_names_the_configuration(cli: Call) -> None:
     result = cli("serve", "--json")
-    assert (result.code, result.error()["error"]) == (2, "RequestError")
+    assert (result.code, result.error()["error"]) == (2, "UsageError")
     assert "[[roots]]" in str(result.error()["message"])
