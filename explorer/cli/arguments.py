@@ -67,8 +67,8 @@ ExactCsvFlag = Annotated[
     bool,
     typer.Option(
         "--exact-csv",
-        help="Write the cells of a CSV file exactly as they are, also those that a spreadsheet runs as formulas. "
-        "(default: such cells begin with an apostrophe)",
+        help="Write the cells of a CSV file exactly as they are, also those that a spreadsheet runs as formulas "
+        "(default: such cells begin with an apostrophe).",
     ),
 ]
 SparkOption = Annotated[
@@ -76,8 +76,8 @@ SparkOption = Annotated[
     typer.Option(
         "--spark",
         metavar="MASTER",
-        help="Spark master, such as local[4], spark://host:7077 or sc://host:15002 "
-        "(default: all cores of this machine).",
+        help="Spark master, for example local[4], spark://host:7077 or sc://host:15002 "
+        "(default: that of DELTA_EXPLORER_SPARK or spark-defaults.conf, otherwise all cores of this machine).",
     ),
 ]
 SparkConfOption = Annotated[

@@ -60,11 +60,17 @@ def facts_of(error: Exception) -> dict[str, Any]:
     if isinstance(error, ExplorerError):
         return error.facts()
     if isinstance(error, typer.TyperException):
-        return {"error": "UsageError", "message": f"{error.format_message().rstrip('.')}.{_hint(error)}"}
+        return {"error": "UsageError", "message": f"{_ended(error.format_message())}{_hint(error)}"}
     return {
         "error": type(error).__name__,
         "message": f"{in_words(error)} This is a bug. Run delta-explorer --debug COMMAND ... to see where.",
     }
+
+
+def _ended(message: str) -> str:
+    """Return a message of the parser with one mark at its end."""
+    message = message.rstrip(".")  # the parser ends a question with "?."
+    return message if message.endswith("?") else f"{message}."
 
 
 def _hint(error: typer.TyperException) -> str:

@@ -137,7 +137,8 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
         argument: The name of the argument, for the error.
 
     Raises:
-        RequestError: There are none, or `options_of` raises one.
+        BadParameter: There are none.
+        RequestError: `options_of` raises one.
     """
     from explorer.storage.served_root import ServedRoot
 
@@ -145,8 +146,8 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
         return [ServedRoot(place, _name_of(place), options_of(place)) for place in places]
     file = _now[-1].file if _now else None
     if file is None or not file.values.roots:
-        raise RequestError(
-            f"No {argument} is given. Name one, or put it into the configuration as a table [[roots]].", field=argument
+        raise typer.BadParameter(
+            "None is given. Name one, or put it into the configuration as a table [[roots]].", param_hint=argument
         )
     return [ServedRoot(root.place, root.name, options_of_root(root)) for root in file.values.roots]
 

@@ -128,7 +128,6 @@ def test_column_that_does_not_exist_writes_no_line(cli: Call, demo_warehouse: Pa
         ("diff", "a", "1"),
         ("diff", "a", "one", "2"),
         ("rows", "a", "--limit", "-1"),
-        ("serve",),
         ("serve", "a", "--port", "99999"),
         ("frobnicate",),
         ("snapshot", "a", "--colour"),
@@ -341,3 +340,15 @@ print(sorted(heavy & set(sys.modules)), file=sys.stderr)
         arguments = [sys.executable, "-c", program, str(demo_warehouse / table)]
         completed = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=True)
         assert completed.stderr == "[]\n"
+
+
+def test_a_mistyped_command_is_a_question_with_one_mark(cli: Call) -> None:
+    message = str(cli("snapshto", "--json").error()["message"])
+    assert "Did you mean 'snapshot'" in message
+    assert "?." not in message
+
+
+def test_serving_without_a_root_is_a_bad_request_that_names_the_configuration(cli: Call) -> None:
+    result = cli("serve", "--json")
+    assert (result.code, result.error()["error"]) == (2, "RequestError")
+    assert "[[roots]]" in str(result.error()["message"])

@@ -91,9 +91,9 @@ def changes(
 
     The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage),
     _commit_version and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it
-    cannot be read: the feed was off, the schema changed, or files are gone. The rows have the columns of the newest
+    cannot be read: the feed was off, the schema changed, or files are deleted. The rows have the columns of the newest
     version, or with column mapping those of the last version of the range; --schema-version takes those of another.
-    Inferred changes come from the files added and removed; a row that a commit only copied is no change. An update
+    Inferred changes come from the files added and removed; a row that a commit only copied is not a change. An update
     has its two images where the rows before and after it share the columns of --key, or without --key a row id;
     otherwise it is a delete and an insert. Ctrl-C cancels.
 

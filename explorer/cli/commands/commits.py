@@ -36,7 +36,9 @@ TextOption = Annotated[
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option("--since", metavar="DATE", help="Commits from then on, such as 2026-03-02 or 2026-03-02T14:05:11Z."),
+    typer.Option(
+        "--since", metavar="DATE", help="Commits from then on, for example 2026-03-02 or 2026-03-02T14:05:11Z."
+    ),
 ]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before then.")]
 
@@ -129,7 +131,7 @@ class DiffDocument(JsonRecord, frozen=True, kw_only=True):
 def history(  # noqa: PLR0917  # options of the command line come by position in Typer's signature
     table: TableArgument,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N commits; else all.")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N commits (default: all).")
     ] = None,
     by: ByOption = None,
     operation: OperationOption = None,

@@ -30,7 +30,7 @@ _LOSS_HEADINGS = ["client that loses", "from version", "operation", "before", "a
 
 AfterOption = Annotated[
     str | None,
-    typer.Option("--after", metavar="INTENT", help="The verdicts after this change, an intent as for plan."),
+    typer.Option("--after", metavar="INTENT", help="Show the verdicts after this change, an intent as for `plan`."),
 ]
 
 

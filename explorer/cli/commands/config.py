@@ -57,7 +57,7 @@ def config(action: ActionArgument = "check", json: JsonFlag = False) -> None:
     """Check the configuration file, and print the settings in force and where each comes from; secrets are hidden.
 
     An unknown key, a value of a wrong type, a root that does not exist, or an option that its store does not know is
-    an error that names the file, the line, and the key. No store is asked.
+    an error that names the file, the line, and the key. No store is contacted.
     """
     del action
     given = in_force()
@@ -156,7 +156,7 @@ def _holds_secrets(values: Configuration) -> bool:
 def _shown(setting: SettingLine) -> str:
     match setting.value:
         case None | ():
-            return ""
+            return "not set"
         case bool():
             return str(setting.value).lower()
         case tuple():

@@ -49,7 +49,7 @@ SignOption = Annotated[
         "--sign",
         metavar="KEY",
         help="Sign the statement with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The passphrase is "
-        f"asked for, or that in {PASSPHRASE}.",
+        f"that in {PASSPHRASE}, or you are asked for it.",
     ),
 ]
 SinceOption = Annotated[

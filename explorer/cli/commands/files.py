@@ -243,7 +243,7 @@ def statistics(
     table: TableArgument,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="C", help="Only this column, such as address.city; may be given repeatedly."),
+        typer.Option("--column", metavar="C", help="Only this column, for example address.city. Repeatable."),
     ] = None,
     version: VersionOption = None,
     *,

@@ -40,7 +40,7 @@ IntentArgument = Annotated[
     str,
     typer.Argument(
         metavar="INTENT",
-        help='What to change, as JSON such as {"kind": "set-description", "description": "..."}; '
+        help='What to change, as JSON, for example {"kind": "set-description", "description": "..."}; '
         "@FILE reads it from a file, - from standard input.",
         show_default=False,
     ),

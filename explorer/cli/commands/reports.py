@@ -63,7 +63,7 @@ class ReportOptions:
             "--sign",
             metavar="KEY",
             help="Sign the file of --html with this private Ed25519 key, OpenSSH or PEM; writes FILE.sig. The "
-            f"passphrase is asked for, or that in {PASSPHRASE}.",
+            f"passphrase is that in {PASSPHRASE}, or you are asked for it.",
         ),
     ] = None
     user: Annotated[

@@ -127,7 +127,7 @@ class ServeFlags:
             "--sign",
             metavar="KEY",
             help="Sign the reports and statements that are downloaded with this private Ed25519 key, OpenSSH or PEM. "
-            f"The passphrase is asked for, or that in {PASSPHRASE}.",
+            f"The passphrase is that in {PASSPHRASE}, or you are asked for it.",
         ),
     ] = None
 
@@ -234,7 +234,7 @@ def passwd(
 ) -> None:
     """Set the password of a person who signs in to the pages.
 
-    The password is asked for twice, or read as one line from standard input if that is no terminal. FILE contains
+    The password is asked for twice, or read as one line from standard input if that is not a terminal. FILE contains
     hashes (argon2) and is readable for its owner alone. A running server notices the change.
     """
     _require_web()

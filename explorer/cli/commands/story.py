@@ -10,7 +10,7 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.row_output import waiting
 from explorer.core.errors import RequestError
@@ -77,6 +77,7 @@ def story(
         int | None, typer.Option("--to", metavar="B", min=0, help="Last version (default: newest).")
     ] = None,
     spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the story of one row: what each version did to it, who did that and why, and which file stores it.
@@ -84,7 +85,7 @@ def story(
     The row is named by the values of its key columns, under the names of the last version, or by its row ID. Rows of a
     small table are read at once; Spark reads all others, and what only Spark can read.
     """
-    use_spark(spark)
+    use_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         followed = _followed(opened, key or [], row_id, (from_version, to_version))
@@ -98,8 +99,8 @@ def story(
         rows = (_row(step, people.get(step.version, {})) for step in told.steps)
         empty = f"No row of versions {followed.first} to {followed.last} has this key."
         listing(_HEADINGS, rows, empty, numbers=("row",), whole=("version", "when", "what"))
-    for column in told.left_out:
-        note(f"Left out: the column {column.column}, {column.reason}.")
+    for name, reason in dict.fromkeys((column.column, column.reason) for column in told.left_out):
+        note(f"The column {name} is not shown: {reason}.")
 
 
 def _followed(

@@ -135,7 +135,7 @@ def _note(summary: ColumnSummary) -> str:
     if known and summary.files_bounded < summary.files:
         parts.append(f"in {fmt.count(summary.files_bounded)} of {fmt.plural(summary.files, 'file')}")
     elif summary.files_counted < summary.files and summary.rows:
-        parts.append(f"nulls of {fmt.count(summary.files_counted)} of {fmt.plural(summary.files, 'file')}")
+        parts.append(f"counted in {fmt.count(summary.files_counted)} of {fmt.plural(summary.files, 'file')}")
     return ", ".join(parts)
 
 

@@ -64,3 +64,13 @@ def test_what_names_no_row_is_refused_in_words(cli: Call, table: Path, options: 
     refused = cli("story", table, *options)
     assert refused.code != 0
     assert words in refused.err
+
+
+def test_a_dropped_column_is_named_once_however_many_versions_had_it(cli: Call, tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    deltalake.write_deltalake(root, pa.table({"id": [1], "note": ["x"]}))
+    for name in ("a", "b"):
+        rows = pa.table({"id": [1], name: [1.0]})
+        deltalake.write_deltalake(root, rows, mode="overwrite", schema_mode="overwrite")
+    notes = cli("story", root, "--key", "id=1").err.splitlines()
+    assert [each for each in notes if "note" in each] == ["The column note is not shown: version 2 has no such column."]

@@ -26,7 +26,11 @@ def made(**changes: object) -> ColumnSummary:
         (made(min_tight=False), "3 % null", "1 to 8", "wide"),
         (made(files_bounded=8, files_counted=8), "3 % null", "1 to 8", "in 8 of 10 files"),
         (made(files_bounded=8, max_tight=False), "3 % null", "1 to 8", "wide, in 8 of 10 files"),
-        (made(files_counted=9), "3 % null", "1 to 8", "nulls of 9 of 10 files"),
+        (made(files_counted=9), "3 % null", "1 to 8", "counted in 9 of 10 files"),
+        (
+            made(type="variant", files_bounded=0, files_counted=1, least_nulls=0, most_nulls=0, min=None, max=None),
+            "no nulls", "variant: no range", "counted in 1 of 10 files",
+        ),
         (made(rows=None, files_counted=0, least_nulls=0, most_nulls=0), "nulls unknown", "1 to 8", ""),
         (made(max=1), "3 % null", "only 1", ""),
         (

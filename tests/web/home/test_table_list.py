@@ -155,7 +155,9 @@ def test_of_a_long_list_only_the_tables_on_show_are_read_until_the_person_asks(
     monkeypatch.setattr("explorer.web.home.tables.PAGE", 10)
     small_tables(bucket.folder / "lake", [f"s/t{number:03}" for number in range(30)])
     window = Window(Catalog(root_of(bucket)), "")
-    window.until(lambda message: "10 of 30 read" in message.get("regions", {}).get("lead", ""))
+    # The first page has it already where the tables were read while it was made.
+    if "10 of 30 read" not in window.session.shown.regions["lead"]:
+        window.until(lambda message: "10 of 30 read" in message.get("regions", {}).get("lead", ""))
     assert {key.split("/")[2] for key in bucket.reads} == {f"t{number:03}" for number in range(10)}
     html = window.session.shown.regions["lead"]
     assert "1–10 of 30" in html

@@ -43,7 +43,7 @@ def doubt(text: str, schema: StructType, *, of: Subject) -> str:
         first = _shortened(quoted[0].text)
         other = "deltalake, which writes columns so, for the column"
         what = other if schema.field(_inside(quoted[0])) is not None else "other writers for a column"
-        return f"Spark takes {first} in double quotes for a text, and {what}."
+        return f"Spark takes {first} in double quotes for a string, and {what}."
     if fault := _syntax(tokens[:-1], schema):
         return fault
     if unknown:
