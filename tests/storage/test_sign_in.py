@@ -192,6 +192,17 @@ def test_a_profile_without_the_extra_names_it(home: Path, monkeypatch: pytest.Mo
         open_store("gs://b/t")
 
 
+def test_the_endpoint_that_the_services_of_a_profile_name_is_used(s3: dict[str, Any], home: Path) -> None:
+    _settings(
+        home,
+        f"[profile lake]\naws_access_key_id = AKIALAKE\naws_secret_access_key = {SECRET}\nregion = eu-west-3\n"
+        f"services = ours\n[services ours]\ns3 =\n  endpoint_url = {s3['aws_endpoint']}\n",
+    )
+    store = open_store("s3://warehouse/profile", {"aws_profile": "lake", "allow_http": "true"})
+    assert SECRET in _used(store)
+    assert store.sendable("")[0].config["endpoint"] == s3["aws_endpoint"]  # type: ignore[attr-defined]
+
+
 def test_a_public_bucket_is_read_without_credentials(s3: dict[str, Any]) -> None:
     import boto3
 

@@ -109,10 +109,19 @@ def _settings(session: boto3.session.Session, stated: set[str]) -> dict[str, str
     settings = dict[str, str]()
     if session.region_name and not {"region", "default_region"} & stated:
         settings["aws_region"] = session.region_name
-    endpoint = session._session.get_scoped_config().get("endpoint_url")
+    endpoint = _endpoint(session)
     if endpoint and not {"endpoint", "endpoint_url", "endpoint_url_s3"} & stated:
         settings["aws_endpoint"] = endpoint
     return settings
+
+
+def _endpoint(session: boto3.session.Session) -> str | None:
+    """Return the endpoint of the profile for S3, which its services may name, else for all of its services."""
+    from botocore.configprovider import ConfiguredEndpointProvider
+
+    core = session._session
+    endpoint: str | None = ConfiguredEndpointProvider(core.full_config, core.get_scoped_config(), "s3").provide()
+    return endpoint
 
 
 def _provider(session: boto3.session.Session) -> Provider:
