@@ -168,6 +168,7 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
         return 0
 
     monkeypatch.setenv("DELTA_EXPLORER_SPARK", "local[9]")
+    monkeypatch.setenv("DELTA_EXPLORER_DEBUG", "")  # the end of a whole command takes it back, and this is none
     in_force.configured(command)(config_file=file)
     by_key = {key: seen[variable] for key, variable in VARIABLES.items()}
     assert by_key == {
