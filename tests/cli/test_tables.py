@@ -44,7 +44,8 @@ def test_without_a_spark_that_was_chosen_the_refusal_says_how_to_name_one(tmp_pa
     # In processes of their own: a session that another test runs here is a Spark that was chosen.
     named, plain = _refusal("shop.orders", tmp_path), _refusal("orders", tmp_path)
     assert named["error"] == plain["error"] == "TableNotFound"
-    assert "the catalog of Spark" in named["message"] and "--spark" in named["message"]
+    assert "the catalog of Spark" in named["message"]
+    assert "--spark" in named["message"]
     assert "--spark" not in plain["message"]
 
 
