@@ -21,7 +21,7 @@ WATCHED = [
 READING = {
     *("msgspec", "numpy", "pyarrow", "typer"),
     *("cli", "cli.commands", "core", "core.log", "core.protocol", "core.protocol.arrow"),
-    *("core.protocol.table_properties", "storage"),
+    *("core.protocol.table_properties", "storage", "storage.refusals"),
     *("configuration", "core.errors", "credentials", "debug", "formatting", "variables", "version"),
 }
 VERSIONS = {
