@@ -23,7 +23,8 @@ INTENT = {"kind": "set-transaction", "appId": "loader", "version": 7}
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.core.transaction.commit.committer._PAUSE", 0)
+    for module in ("committer", "version_writer"):
+        monkeypatch.setattr(f"explorer.core.transaction.commit.{module}.PAUSE", 0)
 
 
 def new_table() -> LogStore:

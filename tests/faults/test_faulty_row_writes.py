@@ -61,7 +61,8 @@ SMALL_DOSE = ["append", "delete, rewritten", "merge, masked"]
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.core.transaction.commit.committer._PAUSE", 0)
+    for module in ("committer", "version_writer"):
+        monkeypatch.setattr(f"explorer.core.transaction.commit.{module}.PAUSE", 0)
 
 
 @pytest.fixture

@@ -180,9 +180,9 @@ class _Connection(asyncio.Protocol):
 def folder_s3(folder: Path) -> Iterator[FolderS3]:
     """Serve a folder on a free port of the loopback, on a thread."""
     state, loop, opened = FolderS3(folder), asyncio.new_event_loop(), set[asyncio.Transport]()
-    listening = loop.create_server(lambda: _Connection(state, opened), "127.0.0.1", 0, backlog=512)
-    server = loop.run_until_complete(listening)
-    state.port = server.sockets[0].getsockname()[1]
+
+    async def listen() -> asyncio.Server:
+        return await loop.create_server(lambda: _Connection(state, opened), "127.0.0.1", 0, backlog=512)
 
     async def close() -> None:
         server.close()
@@ -193,7 +193,10 @@ def folder_s3(folder: Path) -> Iterator[FolderS3]:
         await asyncio.sleep(0)
 
     thread = threading.Thread(target=loop.run_forever, daemon=True)
+    # All is done on its thread: where a browser runs, the thread of the tests has a loop already.
     thread.start()
+    server = asyncio.run_coroutine_threadsafe(listen(), loop).result()
+    state.port = server.sockets[0].getsockname()[1]
     try:
         yield state
     finally:
