@@ -277,9 +277,9 @@ def test_a_server_with_users_refuses_by_kind() -> None:
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
     try:
-        host, port = server.get_host_and_port()
-        address = f"http://{host}:{port}"
         root = {"aws_access_key_id": "root", "aws_secret_access_key": "root", "region_name": "us-east-1"}
         bucket, users = (boto3.client(name, endpoint_url=address, **root) for name in ("s3", "iam"))
         bucket.create_bucket(Bucket="bucket")
@@ -290,8 +290,7 @@ def test_a_server_with_users_refuses_by_kind() -> None:
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
         users.put_user_policy(UserName="ana", PolicyName="reader", PolicyDocument=policy)
         # From here on it asks for the rights of each request.
-        start = urllib.request.Request(f"{address}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})  # noqa: S310
-        urllib.request.urlopen(start).close()  # noqa: S310 - the test's own server
+        _ask_for_rights_after(address, b"0")
 
         def reasons(key_id: str, secret: str) -> dict[str, str | None]:
             options = {"aws_endpoint": address, "aws_access_key_id": key_id, "aws_secret_access_key": secret}
@@ -309,7 +308,14 @@ def test_a_server_with_users_refuses_by_kind() -> None:
         assert reasons(key["AccessKeyId"], "another-secret") == dict.fromkeys(ASKS, "wrong-secret")
         assert reasons("AKIANOTKNOWN", "another-secret") == dict.fromkeys(ASKS, "unknown-key")
     finally:
+        # The servers of other tests in this process share the number.
+        _ask_for_rights_after(address, b"inf")
         server.stop()
+
+
+def _ask_for_rights_after(address: str, requests: bytes) -> None:
+    reset = urllib.request.Request(f"{address}/moto-api/reset-auth", requests, {"Content-Type": "text/plain"})  # noqa: S310
+    urllib.request.urlopen(reset).close()  # noqa: S310 - the test's own server
 
 
 def test_no_two_kinds_have_a_name_or_a_code_in_common() -> None:
