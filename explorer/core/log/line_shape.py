@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from explorer.core.log.commit import decode_plain_lines
+from explorer.core.protocol.arrow.text_pieces import LONGEST_PIECE, Piece, PieceCutter
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
-
-LONGEST_PIECE: Final = 1 << 10
-"""Bytes of a piece, at most."""
 
 _Member: TypeAlias = tuple[str, ...]
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\")*"|\d+|true|false|null|[{},:]| +')
@@ -37,19 +35,6 @@ _NAMES: Final[dict[_Member, str]] = {
 _BETWEEN: Final = {b",", b":"}
 # Limits that no usual line exceeds: bytes, and nested objects.
 _LONGEST, _DEEPEST = 1 << 16, 8
-
-
-class Piece(NamedTuple):
-    """Text that is the same in all lines of a shape.
-
-    Attributes:
-        text: The text.
-        quote: Number of its first double quote among those of the line, and where in the text that is; None for the
-            piece at the end, which may have none.
-    """
-
-    text: bytes
-    quote: tuple[int, int] | None
 
 
 class Value(NamedTuple):
@@ -99,12 +84,10 @@ class _ShapeReading:
 
     def __init__(self, line: bytes) -> None:
         self._line = line
-        self._pieces: list[Piece] = []
+        self._cut = PieceCutter(line)
         self._numbers: list[bool] = []
         self._names: dict[int, str] = {}
         self._values: dict[str, Value] = {}
-        # Where the piece begins, and the index of its first double quote.
-        self._begin = self._quotes = 0
         # For each open object: its name, and the names of its members so far.
         self._open: list[str] = []
         self._members: list[set[str]] = []
@@ -118,11 +101,11 @@ class _ShapeReading:
             if token.start() != place or not self._take(token):
                 return None
             place = token.end()
-        self._end_piece(place, place)
-        lengths = [len(piece.text) for piece in self._pieces]
+        self._cut.end(place, place)
+        lengths = [len(piece.text) for piece in self._cut.pieces]
         if place != len(self._line) or max(lengths) > LONGEST_PIECE:
             return None
-        return LineShape(action, self._pieces, self._numbers, self._names, self._values, self._quotes)
+        return LineShape(action, self._cut.pieces, self._numbers, self._names, self._values, self._cut.quotes)
 
     def _take(self, token: re.Match[bytes]) -> bool:
         """Take the next token; False where a line with it has no shape."""
@@ -137,7 +120,7 @@ class _ShapeReading:
             # The line is JSON, so a text where no member has begun is the name of one.
             return self._take_name(text)
         else:
-            self._starts[self._member()] = len(self._pieces), start - self._begin
+            self._starts[self._member()] = len(self._cut.pieces), start - self._cut.begin
         if text == b"{":
             self._open.append(self._name or "")
             self._members.append(set())
@@ -166,23 +149,15 @@ class _ShapeReading:
     def _gap(self, start: int, end: int, *, is_number: bool) -> None:
         """Skip a text or a number, which differs from line to line."""
         if name := _NAMES.get(self._member()):
-            self._names[len(self._pieces)] = name
+            self._names[len(self._cut.pieces)] = name
         self._numbers.append(is_number)
-        self._end_piece(start, end)
-
-    def _end_piece(self, end: int, begin: int) -> None:
-        """End the piece, and begin the next."""
-        text = self._line[self._begin : end]
-        place = text.find(b'"')
-        self._pieces.append(Piece(text, None if place < 0 else (self._quotes, place)))
-        self._quotes += text.count(b'"')
-        self._begin = begin
+        self._cut.end(start, end)
 
     def _end_value(self, end: int) -> None:
         """End the value of a member; the next text in this object is a name."""
         member = self._member()
         if name := _AS_JSON.get(member):
-            self._values[name] = Value(self._starts[member], (len(self._pieces), end - self._begin))
+            self._values[name] = Value(self._starts[member], (len(self._cut.pieces), end - self._cut.begin))
         self._name = None
 
     def _member(self) -> _Member:

@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from explorer.core.log.line_shape import LONGEST_PIECE, LineShape, shape_of
+from explorer.core.log.line_shape import LineShape, shape_of
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, fresh_buffer, with_room
 from explorer.core.protocol.arrow.digits import decimal_numbers
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, is_at, words_of
+from explorer.core.protocol.arrow.text_pieces import LONGEST_PIECE, PieceFinder, without
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, TextSpans, Words, words_of
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 
 _SPACE, _QUOTE, _SLASH, _BREAK = b' "\\\n'
@@ -117,7 +118,7 @@ class SimilarLines:
         matched, shapes = list[SimilarActions](), self._shapes[key]
         for matcher in shapes if len(rows) else ():
             matched.append(matcher.match(marks, rows))
-            rows = _others(rows, matched[-1].places)
+            rows = without(rows, matched[-1].places)
         while len(rows) >= _FEWEST and self._failures[key] < _MOST_FAILURES and self._count < _MOST_SHAPES:
             shape = shape_of(marks.line(int(rows[0])))
             new = None if shape is None or shape.quotes != key[1] else _Matcher(shape)
@@ -129,7 +130,7 @@ class SimilarLines:
                 shapes.append(new)
                 self._count += 1
                 matched.append(actions)
-                rows = _others(rows, actions.places)
+                rows = without(rows, actions.places)
         return [actions for actions in matched if len(actions.places)]
 
     def _marks(self, text: Bytes, length: int) -> _LineMarks | None:
@@ -196,16 +197,13 @@ class _Matcher:
 
     def __init__(self, shape: LineShape) -> None:
         self._shape = shape
-        quotes = [piece.quote for piece in shape.pieces[1:] if piece.quote is not None]
-        self._ordinals, self._offsets = np.array(quotes, np.int64).reshape(-1, 2).T[:, :, None]
-        self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
+        self._pieces = PieceFinder(shape.pieces)
         self._numbers = np.flatnonzero(shape.numbers)
 
     def match(self, marks: _LineMarks, rows: Int64s) -> SimilarActions:
         """Return the actions of the lines that have the shape, of some with the same number of double quotes."""
-        shape, starts = self._shape, self._starts(marks, rows)
-        begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
-        has_shape = self._have_pieces(marks, rows, starts) & (begins <= ends).all(axis=0)
+        shape, spans = self._shape, (marks.first[rows], marks.starts[rows], marks.ends[rows])
+        starts, begins, ends, has_shape = self._pieces.find(marks.text, marks.bounds, *spans)
         numbered = begins[self._numbers], ends[self._numbers]
         read = decimal_numbers(marks.words, numbered[0].ravel(), numbered[1].ravel())
         values, good = (each.reshape(numbered[0].shape) for each in read)
@@ -231,30 +229,6 @@ class _Matcher:
             if escapes.any():
                 actions = _some(actions, ~escapes.any(axis=1))
         return actions
-
-    def _starts(self, marks: _LineMarks, rows: Int64s) -> Int64s:
-        """Return where each piece, a row of the result each, begins in each line, if it has the shape.
-
-        A piece after a text begins with the double quote that ends the text.
-        """
-        starts = np.empty((len(self._lengths), len(rows)), np.int64)
-        starts[0], starts[-1] = marks.starts[rows], marks.ends[rows] - self._lengths[-1]
-        starts[1 : len(self._ordinals) + 1] = marks.bounds[marks.first[rows] + self._ordinals] - self._offsets
-        return np.maximum(starts, 0, out=starts)
-
-    def _have_pieces(self, marks: _LineMarks, rows: Int64s, starts: Int64s) -> Mask:
-        """Return which lines have all pieces at these positions, and end with the last one."""
-        have_pieces: Mask = starts[-1] + self._lengths[-1] == marks.ends[rows]
-        for piece, at in zip(self._shape.pieces, starts, strict=True):
-            have_pieces &= is_at(marks.text, at, piece.text)
-        return have_pieces
-
-
-def _others(rows: Int64s, matched: Int64s) -> Int64s:
-    """Return the rows, ascending, that are not among ``matched``, all of which are rows."""
-    unmatched = np.ones(len(rows), bool)
-    unmatched[np.searchsorted(rows, matched)] = False
-    return rows[unmatched]
 
 
 def _some(actions: SimilarActions, rows: Mask) -> SimilarActions:

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, bools
 from explorer.core.protocol.arrow.digits import Fractions, fractions, signed_numbers
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, is_at, windows
-from explorer.core.protocol.statistics.text_shape import LONGEST_PIECE, Path, TextShape, Value, shape_of
+from explorer.core.protocol.arrow.text_pieces import LONGEST_PIECE, PieceFinder, without
+from explorer.core.protocol.arrow.text_spans import WORD, Bytes, windows
+from explorer.core.protocol.statistics.text_shape import Path, TextShape, Value, shape_of
 
 _QUOTE, _SLASH, _SPACE = b'"\\ '
 _ASCII: Final = 0x7F
@@ -74,8 +75,8 @@ class SimilarTexts:
         """Try the shape of the first of some texts, and return those that are left."""
         quotes = int(block.counts[rest[0]])
         if self._failures[quotes] >= _MOST_FAILURES:
-            others: Int64s = rest[block.counts[rest] != quotes]
-            return others
+            of_other_counts: Int64s = rest[block.counts[rest] != quotes]
+            return of_other_counts
         shape = shape_of(block.text(int(rest[0])), self._kinds)
         matcher = None if shape is None else _matcher(shape, self._kinds)
         left = rest if matcher is None else _take(matcher, block, rest, matched)
@@ -145,9 +146,7 @@ def _take(matcher: _Matcher, block: _Block, rows: Int64s, matched: list[SimilarV
     if values is None:
         return rows
     matched.append(values)
-    others = np.ones(len(rows), bool)
-    others[np.searchsorted(rows, values.rows)] = False
-    return rows[others]
+    return without(rows, values.rows)
 
 
 def _matcher(shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> _Matcher | None:
@@ -169,9 +168,7 @@ class _Matcher:
     def __init__(self, shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> None:
         self._shape, self._kinds = shape, kinds
         self.quotes = shape.quotes
-        inner = [piece.quote for piece in shape.pieces[1:] if piece.quote is not None]
-        self._ordinals, self._offsets = np.array(inner, np.int64).reshape(-1, 2).T[:, :, None]
-        self._lengths = np.array([len(piece.text) for piece in shape.pieces], np.int64)[:, None]
+        self._pieces = PieceFinder(shape.pieces)
         ranges = {
             value.gap: _integer_range(path, kinds[path])
             for path, value in shape.values.items()
@@ -186,9 +183,8 @@ class _Matcher:
 
         None without any, or where a value does not fit its type.
         """
-        starts = self._starts(block, rows)
-        begins, ends = starts[:-1] + self._lengths[:-1], starts[1:]
-        good = self._have_pieces(block, rows, starts) & (begins <= ends).all(axis=0)
+        spans = block.first[rows], block.starts[rows], block.ends[rows]
+        _, begins, ends, good = self._pieces.find(block.data, block.quotes, *spans)
         integers, valid = _of_all(signed_numbers, block, begins[self._whole], ends[self._whole])
         good &= (valid & (integers >= self._least) & (integers <= self._most)).all(axis=0)
         numbers = Fractions._make(_of_all(fractions, block, begins[self._others], ends[self._others]))
@@ -207,23 +203,6 @@ class _Matcher:
 
     def _of_gaps(self, numbers: Fractions) -> dict[int, Fractions]:
         return {gap: Fractions._make(part[row] for part in numbers) for row, gap in enumerate(self._others)}
-
-    def _starts(self, block: _Block, rows: Int64s) -> Int64s:
-        """Return where each piece, a row of the result each, begins in each text, if it has the shape.
-
-        A piece after a string begins with the double quote that ends the string.
-        """
-        starts = np.empty((len(self._lengths), len(rows)), np.int64)
-        starts[0], starts[-1] = block.starts[rows], block.ends[rows] - self._lengths[-1]
-        starts[1 : len(self._ordinals) + 1] = block.quotes[block.first[rows] + self._ordinals] - self._offsets
-        return np.maximum(starts, 0, out=starts)
-
-    def _have_pieces(self, block: _Block, rows: Int64s, starts: Int64s) -> Mask:
-        """Return which texts have all pieces at these positions, and end with the last one."""
-        good: Mask = starts[-1] + self._lengths[-1] == block.ends[rows]
-        for piece, at in zip(self._shape.pieces, starts, strict=True):
-            good &= is_at(block.data, at, piece.text)
-        return good
 
 
 class _Values(NamedTuple):

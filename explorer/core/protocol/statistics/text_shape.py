@@ -11,30 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from explorer.core.protocol.arrow.text_pieces import LONGEST_PIECE, Piece, PieceCutter
 from explorer.core.protocol.statistics.bounds import decode_statistics
 
 Path: TypeAlias = tuple[str, ...]
-
-LONGEST_PIECE: Final = 1 << 10
-"""Bytes of a piece, at most."""
 
 _TOKEN: Final = re.compile(rb'"[^"\\]*"|-?[0-9]+(?:\.[0-9]+)?(?![0-9.eE+-])|true|false|null|[{},:]| +')
 _LITERALS: Final = {b"true": True, b"false": False, b"null": None}
 _LONGEST: Final = 1 << 14
 _MOST_GAPS: Final = 1 << 9
-
-
-class Piece(NamedTuple):
-    """A part that is the same in all texts of a shape.
-
-    Attributes:
-        text: The part.
-        quote: Number of its first double quote among those of the text, and where in the part that is; None for the
-            piece at the end, which may have none.
-    """
-
-    text: bytes
-    quote: tuple[int, int] | None
 
 
 class Value(NamedTuple):
@@ -85,11 +70,9 @@ class _ShapeReading:
         self._text = text
         self._wanted = wanted
         self._objects = {path[:depth] for path in wanted for depth in range(len(path))}
-        self._pieces: list[Piece] = []
+        self._cut = PieceCutter(text)
         self._numbers: list[int] = []
         self._values: dict[Path, Value] = {}
-        # Where the piece begins, and the index of its first double quote.
-        self._begin = self._quotes = 0
         self._open: list[str] = []
         self._name: str | None = None
 
@@ -100,11 +83,12 @@ class _ShapeReading:
             if token.start() != place or not self._take(token):
                 return None
             place = token.end()
-        self._end_piece(place, place)
-        fits = 1 < len(self._pieces) <= _MOST_GAPS and max(len(piece.text) for piece in self._pieces) <= LONGEST_PIECE
+        self._cut.end(place, place)
+        pieces = self._cut.pieces
+        fits = 1 < len(pieces) <= _MOST_GAPS and max(len(piece.text) for piece in pieces) <= LONGEST_PIECE
         if place != len(self._text) or not fits:
             return None
-        return TextShape(self._pieces, self._numbers, self._values, self._quotes)
+        return TextShape(pieces, self._numbers, self._values, self._cut.quotes)
 
     def _take(self, token: re.Match[bytes]) -> bool:
         """Take the next token; False where a text with it has no shape. The text is JSON without repeated names."""
@@ -127,10 +111,10 @@ class _ShapeReading:
             value = Value(None, literal=_LITERALS[text])
         else:
             is_string = text.startswith(b'"')
-            value = Value(len(self._pieces), number=not is_string)
+            value = Value(len(self._cut.pieces), number=not is_string)
             if not is_string:
-                self._numbers.append(len(self._pieces))
-            self._end_piece(start + is_string, end - is_string)
+                self._numbers.append(len(self._cut.pieces))
+            self._cut.end(start + is_string, end - is_string)
         if path in self._wanted:
             self._values[path] = value
         is_null = value.gap is None and value.literal is None
@@ -141,14 +125,6 @@ class _ShapeReading:
         self._open.append(self._name or "")
         self._name = None
         return path not in self._wanted
-
-    def _end_piece(self, end: int, begin: int) -> None:
-        """End the piece, and begin the next."""
-        text = self._text[self._begin : end]
-        place = text.find(b'"')
-        self._pieces.append(Piece(text, None if place < 0 else (self._quotes, place)))
-        self._quotes += text.count(b'"')
-        self._begin = begin
 
     def _end_value(self) -> bool:
         """End the value of a member; the next string in this object is a name."""
