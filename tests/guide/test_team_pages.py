@@ -9,7 +9,6 @@ import shutil
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from email.message import Message
@@ -24,7 +23,8 @@ from tests.guide.blocks import PAGES, blocks_of
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
 from tests.support.logs import hostile_tables, small_logs
-from tests.support.pages.ports import free_port, listens
+from tests.support.pages.nginx import running_nginx
+from tests.support.pages.ports import free_port
 from tests.support.pages.raw_pages import served_here
 from tests.support.shared_tables import REPOSITORY
 
@@ -87,16 +87,8 @@ def _nginx(folder: Path, port: int, inner: list[int]) -> Iterator[None]:
         f"fastcgi_temp_path {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;\n{text}\n}}\n",
         "utf-8",
     )
-    with subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL) as process:
-        try:
-            until = time.monotonic() + 60
-            while not listens(port):
-                assert process.poll() is None, (folder / "error.log").read_text()
-                assert time.monotonic() < until
-                time.sleep(0.1)
-            yield
-        finally:
-            process.terminate()
+    with running_nginx(folder, port):
+        yield
 
 
 def _ask(folder: Path, port: int, path: str, body: str | None = None, cookie: str = "") -> tuple[int, Message, bytes]:

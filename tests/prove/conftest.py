@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.conftest import browser_type_launch_args  # noqa: F401  # a fixture: the crawl drives the same browser
 from tests.support.dose import WHOLE_DOSE
+from tests.support.loopback import s3_options
 from tests.support.shared_tables import REPOSITORY
 
 
@@ -36,13 +37,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline())
-        options = {
-            "aws_endpoint": f"http://127.0.0.1:{port}",
-            "aws_access_key_id": "key",
-            "aws_secret_access_key": "secret",
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-        }
+        options = s3_options(port)
         import boto3
 
         client = boto3.client(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,8 @@ from explorer.web.serving.people.password_file import write_user
 from tests.e2e.conftest import CHROMIUM, settle
 from tests.support.dose import WHOLE_DOSE
 from tests.support.logs import hostile_tables, small_logs
-from tests.support.pages.ports import free_port, listens
+from tests.support.pages.nginx import running_nginx
+from tests.support.pages.ports import free_port
 from tests.support.pages.raw_pages import served_here
 
 pytestmark = [
@@ -64,16 +64,8 @@ def nginx(folder: Path, port: int, inner: int, *, path: str, host: str) -> Itera
     (folder / "nginx.conf").write_text(
         CONFIGURATION.format(folder=folder, port=port, inner=inner, path=path, host=host), encoding="utf-8"
     )
-    with subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL) as process:
-        try:
-            until = time.monotonic() + 60
-            while not listens(port):
-                assert process.poll() is None, (folder / "error.log").read_text()
-                assert time.monotonic() < until
-                time.sleep(0.1)
-            yield
-        finally:
-            process.terminate()
+    with running_nginx(folder, port):
+        yield
 
 
 @pytest.fixture

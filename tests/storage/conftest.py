@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.loopback import s3_options
+
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, Any]]:
@@ -15,14 +17,7 @@ def s3() -> Iterator[dict[str, Any]]:
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    host, port = server.get_host_and_port()
-    options = {
-        "aws_endpoint": f"http://{host}:{port}",
-        "aws_access_key_id": "key",
-        "aws_secret_access_key": "secret",
-        "aws_region": "us-east-1",
-        "allow_http": "true",
-    }
+    options = s3_options(server.get_host_and_port()[1])
     import boto3
 
     client = boto3.client(

@@ -18,6 +18,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
+from tests.support.loopback import s3_options
+
 __all__ = ["FolderS3", "folder_s3"]
 
 
@@ -49,13 +51,7 @@ class FolderS3:
     @property
     def options(self) -> dict[str, str]:
         """Storage options for the server."""
-        return {
-            "aws_endpoint": f"http://127.0.0.1:{self.port}",
-            "aws_access_key_id": "key",
-            "aws_secret_access_key": "secret",
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-        }
+        return s3_options(self.port)
 
     def answer(self, method: str, target: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         """Return the answer to a request."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.support.loopback import running, s3_options
 
 __all__ = ["Request", "SlowS3", "slow_s3"]
 
@@ -57,14 +58,8 @@ def slow_s3(folder: Path, delay: float) -> Iterator[SlowS3]:
         delay: What each request takes, in seconds.
     """
     server = _Server(folder, delay)
-    thread = threading.Thread(target=server.serve_forever, name="slow-s3", daemon=True)
-    thread.start()
-    try:
+    with running(server):
         yield server.facts
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Server(ThreadingHTTPServer):
@@ -74,15 +69,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, folder: Path, delay: float) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder, self.delay = folder, delay
-        self.facts = SlowS3(
-            {
-                "aws_endpoint": f"http://127.0.0.1:{self.server_address[1]}",
-                "aws_access_key_id": "key",
-                "aws_secret_access_key": "secret",
-                "aws_region": "us-east-1",
-                "allow_http": "true",
-            }
-        )
+        self.facts = SlowS3(s3_options(self.server_address[1]))
 
 
 class _Handler(BaseHTTPRequestHandler):

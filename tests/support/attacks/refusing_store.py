@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.support.loopback import running
 
 __all__ = ["Answer", "refusing_store"]
 
@@ -38,15 +39,8 @@ def refusing_store() -> Iterator[Answer]:
     answer = Answer()
     handler = type("_Bound", (_Handler,), {"answer": answer})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    answer.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with running(server) as answer.port:
         yield answer
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

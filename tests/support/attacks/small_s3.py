@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from tests.support.loopback import running, s3_options
+
 __all__ = ["BUCKET", "SmallS3", "small_s3"]
 
 BUCKET: Final = "bkt"
@@ -42,13 +44,7 @@ class SmallS3:
     @property
     def options(self) -> dict[str, str]:
         """Storage options for the server."""
-        return {
-            "aws_endpoint": f"http://127.0.0.1:{self.port}",
-            "aws_access_key_id": "key",
-            "aws_secret_access_key": "secret",
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-        }
+        return s3_options(self.port)
 
     def heed(self, key: str, condition: str | None, number: int) -> int | None:
         """Refuse a conditional put of a key that is taken."""
@@ -69,15 +65,8 @@ def small_s3() -> Iterator[SmallS3]:
     state = SmallS3()
     handler = type("_Bound", (_Handler,), {"state": state, "lock": threading.Lock()})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with running(server) as state.port:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
