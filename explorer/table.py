@@ -85,7 +85,7 @@ def open_table(
         TableNotFound: There is no log, or the catalog has no such table.
         NotAllowed: The location is outside ``roots``.
         CatalogError: The catalog refused, failed, or did not answer.
-        RequestError: There is no such time zone, or the catalog names something that is no Delta table.
+        RequestError: There is no such time zone, or the catalog names something that is not a Delta table.
     """
     if os.environ.get(CHECKPOINT_VARIABLE) or os.environ.get(DECODED_VARIABLE):
         from explorer.system import set_limits
@@ -101,10 +101,10 @@ def open_table(
     if is_catalog_address(location):
         from explorer.catalogs.opening import open_catalog_table
 
-        found = open_catalog_table(
+        table = open_catalog_table(
             os.fspath(location), storage_options=storage_options, roots=roots, read_only=read_only
         )
-        return opened(found.store, found.commits, roots=found.roots, catalog_entry=found.entry)
+        return opened(table.store, table.commits, roots=table.roots, catalog_entry=table.entry)
     allowed = None if roots is None else AllowedRoots(roots)
     return opened(open_store(location, storage_options, allowed), catalog, roots=allowed)
 

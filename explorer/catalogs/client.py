@@ -63,13 +63,13 @@ class CatalogClient:
         if catalog not in self._configs:
             query = {"catalog": catalog, "protocol-versions": PROTOCOL_VERSIONS}
             try:
-                found: CatalogConfig | None = self._get(_CONFIG, CatalogConfig, query)
+                agreed: CatalogConfig | None = self._get(_CONFIG, CatalogConfig, query)
             except CatalogError as error:
                 # A server without it, or of other versions alone, is treated as one of the older calls.
                 if error.status not in {400, 404, 405, 501}:
                     raise
-                found = None
-            self._configs[catalog] = found
+                agreed = None
+            self._configs[catalog] = agreed
         return self._configs[catalog]
 
     def loads_tables(self, catalog: str) -> bool:

@@ -50,7 +50,7 @@ def read_entry(client: CatalogClient, address: CatalogAddress) -> CatalogEntry:
 
     Raises:
         TableNotFound: There is no such table.
-        RequestError: It is no Delta table.
+        RequestError: It is not a Delta table.
         UnsupportedFeature: The catalog manages its commits, and the server gives them out in no way known here.
         CatalogError: The server refused, failed, or did not answer.
     """

@@ -50,8 +50,8 @@ class CatalogFolders:
             case (catalog,):
                 return _folders(each.name for each in self._client.schemas(catalog))
             case (catalog, schema):
-                found = self._client.tables(catalog, schema)
-                names = [each.name for each in found if each.data_source_format == "DELTA" and each.storage_location]
+                listed = self._client.tables(catalog, schema)
+                names = [each.name for each in listed if each.data_source_format == "DELTA" and each.storage_location]
                 tables, failures = _parted(names)
                 return FolderContent(tables=tuple(tables), failures=tuple(failures))
             case _:
@@ -70,7 +70,7 @@ class CatalogFolders:
         try:
             return parse_address(self.location(below)).url
         except RequestError as error:
-            raise NotAllowed(f"{below!r} is no place in {self.root}.", location=below) from error
+            raise NotAllowed(f"{below!r} is not a place in {self.root}.", location=below) from error
 
     def _at(self, below: str) -> CatalogAddress:
         return CatalogAddress((*self._address.parts, *filter(None, below.split("/"))))

@@ -36,7 +36,7 @@ class ManagedCommits:
     Args:
         client: The calls of the catalog.
         address: The table.
-        entry: What the catalog said of it when it was opened.
+        entry: What the catalog stated of it when it was opened.
     """
 
     def __init__(self, client: CatalogClient, address: CatalogAddress, entry: CatalogEntry) -> None:

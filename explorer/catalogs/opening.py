@@ -68,7 +68,7 @@ def open_catalog_table(
     Raises:
         TableNotFound: There is no such table.
         NotAllowed: The table, or the place where the catalog says it is, is outside the places that may be read.
-        RequestError: The address is not one, no catalog is set, or the table is no Delta table.
+        RequestError: The address is not one, no catalog is set, or the table is not a Delta table.
         CatalogError: The catalog refused, failed, or did not answer.
     """
     address = parse_table(location)

@@ -58,8 +58,8 @@ def refusal(
     if 300 <= status < 400:
         return _redirect(settings, request, status, location)
     kind, words = _words(answer)
-    said = concealed(words, settings.secrets)[:_LONGEST].strip()
-    stated = f": {said.rstrip('.')}" if said else ""
+    reason = concealed(words, settings.secrets)[:_LONGEST].strip()
+    stated = f": {reason.rstrip('.')}" if reason else ""
     named = f" ({kind})" if kind else ""
     step = _NEXT.get(status, _FAILED if status >= 500 else _REFUSED)
     message = f"The catalog at {settings.url} answered {request} with {status}{named}{stated}. {step}"
@@ -108,13 +108,13 @@ def wrong_answer(settings: CatalogSettings, request: str, why: str) -> CatalogEr
 def _words(answer: bytes) -> tuple[str, str]:
     """Return the type and the message of an error, in either form; of anything else its first line."""
     try:
-        found = msgspec.json.decode(answer, type=_Refusal)
+        refusal = msgspec.json.decode(answer, type=_Refusal)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         first = answer[: 4 * _LONGEST].decode(errors="replace").strip().partition("\n")[0]
         return "", "" if first.startswith("<") else first
-    if isinstance(found.error, _Detail):
-        return found.error.type, found.error.message
-    return found.error_code or (found.error or ""), found.message or found.error_description
+    if isinstance(refusal.error, _Detail):
+        return refusal.error.type, refusal.error.message
+    return refusal.error_code or (refusal.error or ""), refusal.message or refusal.error_description
 
 
 def _redirect(settings: CatalogSettings, request: str, status: int, location: str) -> CatalogError:

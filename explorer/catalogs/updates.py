@@ -64,8 +64,8 @@ def _actions(changes: TableChanges) -> Iterator[JsonObject]:
     kept = [domain for domain in changes.domains if domain.domain in _DOMAINS]
     if values := {domain.domain: _configuration(domain) for domain in kept if not domain.removed}:
         yield {"action": "set-domain-metadata", "updates": values}
-    if gone := [domain.domain for domain in kept if domain.removed]:
-        yield {"action": "remove-domain-metadata", "domains": list(gone)}
+    if removed := [domain.domain for domain in kept if domain.removed]:
+        yield {"action": "remove-domain-metadata", "domains": list(removed)}
 
 
 def _protocol(protocol: Protocol) -> JsonObject:

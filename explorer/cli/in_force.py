@@ -241,12 +241,12 @@ def _variables(file: ConfigurationFile | None) -> dict[str, str]:
         return {}
     from explorer.configuration.records import VARIABLES
 
-    found = dict[str, str]()
+    variables = dict[str, str]()
     for key, variable in VARIABLES.items():
         owner: Any = file.values if len(key) == 1 else getattr(file.values, str(key[0]))
         value = getattr(owner, str(key[-1]))
         if value is not None and value is not False:
-            found[variable] = "1" if value is True else str(value)
+            variables[variable] = "1" if value is True else str(value)
     if not file.values.cache.enabled:
-        found[CACHE_VARIABLE] = "off"
-    return found
+        variables[CACHE_VARIABLE] = "off"
+    return variables

@@ -96,11 +96,11 @@ def _decoded(text: str, path: Path) -> Configuration:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        told = _AT_LINE.search(str(error))
-        line = len(text.splitlines()) if told is None or told[1] is None else int(told[1])
+        stated = _AT_LINE.search(str(error))
+        line = len(text.splitlines()) if stated is None or stated[1] is None else int(stated[1])
         raise InvalidConfiguration(
-            f"{path}, line {line}: this is not TOML ({_AT_LINE.sub('', str(error)).strip()}). Texts need quotes, and a "
-            "table begins with its name in brackets.",
+            f"{path}, line {line}: this is not TOML ({_AT_LINE.sub('', str(error)).strip()}). Strings need quotes, and "
+            "a table begins with its name in brackets.",
             path=str(path),
             line=line,
         ) from error
@@ -168,8 +168,8 @@ def _unknown(key: Key) -> tuple[str, dict[str, Any]]:
     """Return what to say of an unknown key, and the facts of it."""
     table, name = str(key[0]) if len(key) > 1 else "", str(key[-1])
     names = TABLES[table].__struct_fields__
-    elsewhere = [f"{other}.{name}" for other, record in TABLES.items() if other and name in record.__struct_fields__]
-    near = get_close_matches(name, names, 1) or elsewhere[:1]
+    in_others = [f"{other}.{name}" for other, record in TABLES.items() if other and name in record.__struct_fields__]
+    near = get_close_matches(name, names, 1) or in_others[:1]
     hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}."
     return f"this key is not known. {hint}", {"allowed": list(names), "nearest": near[0] if near else None}
 

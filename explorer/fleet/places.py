@@ -45,7 +45,7 @@ def below(root: ServedRoot, searched: Callable[[int], None] | None = None) -> It
         yield TableAudit(root.place, error=refusal)
         return
     count = 0
-    for each in search.found(searched):
+    for each in search.steps(searched):
         if not isinstance(each, Unlisted):
             yield ServedRoot(search.tree.location(each), storage_options=root.storage_options)
         elif not _is_nothing(each):

@@ -155,9 +155,9 @@ def _tables_at(
     root = ServedRoot(place, storage_options=options or {})
     if roots is not None and not AllowedRoots(roots).allow(place):
         return [root]
-    found = list(below(root))
-    alone = len(found) == 1 and (isinstance(found[0], TableAudit) or found[0].place == tree_of(root).root)
-    return [root] if alone else found
+    tables = list(below(root))
+    alone = len(tables) == 1 and (isinstance(tables[0], TableAudit) or tables[0].place == tree_of(root).root)
+    return [root] if alone else tables
 
 
 def survey_row(

@@ -92,6 +92,6 @@ def _instead(name: str, rest: str) -> str | None:
     if name in _RENAMED:
         return f"{_RENAMED[name]}://{rest}"
     if name in {"http", "https"}:
-        found = ((pattern.match(rest), form) for pattern, form in _WEB_PLACES)
-        return next((form.format(**match.groupdict()) for match, form in found if match is not None), None)
+        matches = ((pattern.match(rest), form) for pattern, form in _WEB_PLACES)
+        return next((form.format(**match.groupdict()) for match, form in matches if match is not None), None)
     return None

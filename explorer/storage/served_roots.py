@@ -68,7 +68,7 @@ class NamedRoot:
         given: The root as it was given.
         tree: Its folders.
         leave_out: Folders that are roots themselves, by their paths below this one.
-        note: What is said of such folders; empty without them.
+        note: A sentence about such folders; empty without them.
     """
 
     name: str
@@ -81,7 +81,7 @@ class NamedRoot:
         """Return a search for its tables; arguments as of `TableSearch`."""
         return TableSearch(self.tree, most=most, leave_out=self.leave_out, known=known)
 
-    def found(self, each: str | Unlisted) -> TableRef | Unlisted:
+    def served(self, each: str | Unlisted) -> TableRef | Unlisted:
         """Return the table of a path that a search found, or why it cannot be served."""
         if isinstance(each, Unlisted):
             return each
@@ -159,8 +159,8 @@ class ServedRoots:
         cut, unlisted = list[str](), list[Unlisted]()
         for root in self.named:
             search = root.search(most=self.most)
-            for each in search.found():
-                table = root.found(each)
+            for each in search.steps():
+                table = root.served(each)
                 if isinstance(table, TableRef):
                     yield table
                 else:

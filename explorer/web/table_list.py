@@ -199,7 +199,7 @@ class _RootList:
     def _run(self, search: TableSearch) -> None:
         reported, others = time.monotonic(), False
         try:
-            for each in search.found():
+            for each in search.steps():
                 others = self._take(each) or others
                 if others and time.monotonic() - reported >= _EVERY:
                     reported, others = time.monotonic(), False
@@ -210,15 +210,15 @@ class _RootList:
 
     def _take(self, each: str | Unlisted) -> bool:
         """Take what a search found; return whether the list is another."""
-        found = self._root.found(each)
+        ref = self._root.served(each)
         if isinstance(each, Unlisted):
             return False
         with self._lock:
-            if isinstance(found, Unlisted):
-                self._refused[each] = found
+            if isinstance(ref, Unlisted):
+                self._refused[each] = ref
                 return False
             new = each not in self._tables
-            self._tables[each] = found
+            self._tables[each] = ref
             return new
 
     def _end(self, search: TableSearch) -> bool:
@@ -240,7 +240,7 @@ class _RootList:
     def _remove_all_but(self, search: TableSearch) -> bool:
         """Remove tables that a complete search did not find, but for those below folders that it could not list."""
         closed = tuple(f"{each.below}/" if each.below else "" for each in search.unlisted)
-        gone = [below for below in self._tables.keys() - set(search.tables) if not f"{below}/".startswith(closed)]
-        for below in gone:
+        lost = [below for below in self._tables.keys() - set(search.tables) if not f"{below}/".startswith(closed)]
+        for below in lost:
             del self._tables[below]
-        return bool(gone)
+        return bool(lost)

@@ -52,8 +52,8 @@ def _opened(table: str) -> tuple[LogStore, CommitCatalog | None]:
         return open_store(location, options_of(location)), None
     from explorer.catalogs.opening import open_catalog_table
 
-    found = open_catalog_table(table, read_only=True)
-    return found.store, found.commits
+    opened = open_catalog_table(table, read_only=True)
+    return opened.store, opened.commits
 
 
 def verify(table: TableArgument, json: JsonFlag = False) -> int:
@@ -74,7 +74,7 @@ def verify(table: TableArgument, json: JsonFlag = False) -> int:
             for each in report.problems
         )
         columns = ["kind", "version", "file", "detail", "next step"]
-        listing(columns, rows, "No problems were found.", numbers=("version",))
+        listing(columns, rows, "No problems were opened.", numbers=("version",))
         note(f"Chain head {report.chain_head or fmt.UNKNOWN}, last version {report.last_version}.")
     if any(each.breaking for each in report.problems):
         return _BROKEN

@@ -104,13 +104,13 @@ def report(
     earlier, case = _earlier(options), _case(options)
     with counting("Searching for tables") as counts:
         given = list(places(tables, searched=counts.searched))
-    found = [place for place in given if isinstance(place, ServedRoot)]
+    roots = [place for place in given if isinstance(place, ServedRoot)]
     unread = [(place.location, place.error) for place in given if isinstance(place, TableAudit) and place.error]
-    many = len(found) + len(unread) > 1
+    many = len(roots) + len(unread) > 1
     if many and checks.of_one_table:
         raise RequestError("--rows and --chain-head are for one table. Name one.", field="TABLE")
     made: list[TableReport] = []
-    for root in found:
+    for root in roots:
         try:
             with patience(f"Reading {fmt.plain(root.place)}"):
                 table = open_root(root)

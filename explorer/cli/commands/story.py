@@ -89,17 +89,17 @@ def story(
     with patience("Reading the log"):
         opened = explorer.open_table(table)
         followed = _followed(opened, key or [], row_id, (from_version, to_version))
-    told = _read(opened, followed, by_spark=spark is not None)
+    story = _read(opened, followed, by_spark=spark is not None)
     people = {row["version"]: row for row in records(opened.provenance())}
     if json:
-        values = _values(told)
-        for step in told.steps:
+        values = _values(story)
+        for step in story.steps:
             emit(_line(step, people.get(step.version, {}), values))
     else:
-        rows = (_row(step, people.get(step.version, {})) for step in told.steps)
+        rows = (_row(step, people.get(step.version, {})) for step in story.steps)
         empty = f"No row of versions {followed.first} to {followed.last} has this key."
         listing(_HEADINGS, rows, empty, numbers=("row",), whole=("version", "when", "what"))
-    for name, reason in dict.fromkeys((column.column, column.reason) for column in told.left_out):
+    for name, reason in dict.fromkeys((column.column, column.reason) for column in story.left_out):
         note(f"The column {name} is not shown: {reason}.")
 
 
@@ -139,16 +139,16 @@ def _read(table: explorer.Table, followed: FollowedRange, *, by_spark: bool) -> 
     require_pyspark()
     from explorer.spark.rows.key_history import story_job
 
-    told: RowStory = waiting(story_job(table, followed, reason))
-    return told
+    story: RowStory = waiting(story_job(table, followed, reason))
+    return story
 
 
-def _values(told: RowStory) -> list[dict[str, object]]:
+def _values(story: RowStory) -> list[dict[str, object]]:
     """The values of each stored row, as `rows` prints them."""
     from explorer.cli.row_files import plain_columns
 
-    names = told.rows.column_names
-    return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(told.rows), strict=True)]
+    names = story.rows.column_names
+    return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(story.rows), strict=True)]
 
 
 def _line(step: RowStep, commit: Mapping[str, Any], values: Sequence[dict[str, object]]) -> StoryLine:

@@ -126,10 +126,10 @@ def _places(roots: Sequence[ServedRoot]) -> Iterator[ServedRoot | TableAudit]:
     def searched(folders: int) -> None:
         shown["now"].searched(folders)
 
-    found = places(roots, searched=searched)
+    searching = places(roots, searched=searched)
     while True:
         with counting("Searching for tables") as shown["now"]:
-            place = next(found, None)
+            place = next(searching, None)
         if place is None:
             return
         yield place

@@ -43,8 +43,8 @@ class TableChanges(msgspec.Struct, frozen=True, kw_only=True):
         schema: The new schema as the log has it, JSON.
         partition_columns: The new partition columns, logical names.
         properties: New and changed properties.
-        removed_properties: Keys that are gone.
-        description: The new description; empty if it is gone.
+        removed_properties: Keys that were removed.
+        description: The new description; empty if it was removed.
         domains: Domains that are set or removed.
     """
 

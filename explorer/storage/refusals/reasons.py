@@ -266,10 +266,10 @@ def _answer(text: str) -> tuple[str | None, str | None]:
         return code[1], words or None
     if (bulk := _BULK.search(answer)) is not None:
         return bulk[2], _one_line(bulk[1])
-    told, named = _JSON_MESSAGE.search(answer), _JSON_CODE.search(answer)
-    if told is None and named is None:
+    message, named = _JSON_MESSAGE.search(answer), _JSON_CODE.search(answer)
+    if message is None and named is None:
         return None, None
-    return None if named is None else named[1] or named[2], None if told is None else _one_line(told[1])
+    return None if named is None else named[1] or named[2], None if message is None else _one_line(message[1])
 
 
 def _one_line(message: str) -> str:

@@ -49,18 +49,18 @@ class LocalFolders:
             if (folder / LOG_FOLDER).is_dir():
                 return FolderContent(is_table=True)
             with os.scandir(folder) as entries:
-                found = sorted((entry for entry in entries if _is_folder(entry)), key=lambda entry: entry.name)
+                folders = sorted((entry for entry in entries if _is_folder(entry)), key=lambda entry: entry.name)
         except OSError as error:
-            gone = isinstance(error, FileNotFoundError | NotADirectoryError)
-            advice = "Restore the folder" if gone else "Let the user that runs this program read it"
+            is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            advice = "Restore the folder" if is_missing else "Let the user that runs this program read it"
             raise StorageError(
                 f"The folder {folder} cannot be listed: {error.strerror or error}. Tables below it are not listed. "
                 f"{advice}, or leave it out.",
                 path=str(folder),
             ) from error
         names, failures = list[str](), list[tuple[str, ExplorerError]]()
-        above = self._above(folder) if any(entry.is_symlink() for entry in found) else _Above()
-        for entry in found:
+        above = self._above(folder) if any(entry.is_symlink() for entry in folders) else _Above()
+        for entry in folders:
             if entry.is_symlink() and not self._leads_down(Path(entry.path), above):
                 continue
             if entry.is_symlink() and above.links >= _MOST_LINKS:

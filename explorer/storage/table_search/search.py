@@ -87,7 +87,7 @@ class TableSearch:
         self._stopped = True
         self._answers.put(None)
 
-    def found(self, listed: Callable[[int], None] | None = None) -> Iterator[str | Unlisted]:
+    def steps(self, listed: Callable[[int], None] | None = None) -> Iterator[str | Unlisted]:
         """Yield the tables, by their paths below the root, and the folders that cannot be listed, as each is found.
 
         A search that was stopped or cut goes on where it was.

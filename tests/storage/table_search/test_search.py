@@ -60,7 +60,7 @@ def lake(bucket: FolderS3) -> Path:
 
 def searched(root: ServedRoot) -> TableSearch:
     search = TableSearch(open_tree(root))
-    list(search.found())
+    list(search.steps())
     return search
 
 
@@ -184,14 +184,14 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(
     names = [f"s{schema}/t{table}" for schema in range(5) for table in range(9)]
     small_tables(lake, names)
     search = TableSearch(open_tree(root))
-    for count, _ in enumerate(search.found(), 1):
+    for count, _ in enumerate(search.steps(), 1):
         if count == 10:
             search.stop()
     before = len(search.tables)
     assert 10 <= before < 45
     assert not search.is_done
     asked = sum(bucket.lists.values())
-    assert sorted([*search.tables[:before], *search.found()]) == sorted(names)
+    assert sorted([*search.tables[:before], *search.steps()]) == sorted(names)
     assert search.is_done
     again = sum(bucket.lists.values()) - asked
     assert again <= 45 - before + 4, "only what was under way is asked for twice"
@@ -203,18 +203,18 @@ def test_a_search_that_is_stopped_before_its_first_step_takes_none_and_goes_on_t
     small_tables(lake, ["t"])
     search = TableSearch(open_tree(root))
     search.stop()
-    assert (list(search.found()), search.is_done) == ([], False)
-    assert (list(search.found()), search.is_done) == (["t"], True)
+    assert (list(search.steps()), search.is_done) == ([], False)
+    assert (list(search.steps()), search.is_done) == (["t"], True)
 
 
 def test_a_search_ends_where_it_is_cut_and_says_so(root: ServedRoot, lake: Path) -> None:
     names = [f"t{number}" for number in range(9)]
     small_tables(lake, names)
     search = TableSearch(open_tree(root), most=4)
-    assert len(list(search.found())) == 4
+    assert len(list(search.steps())) == 4
     assert search.cut
-    assert len(list(search.found())) == 4
-    list(search.found())
+    assert len(list(search.steps())) == 4
+    list(search.steps())
     assert (sorted(search.tables), search.cut, search.is_done) == (names, False, True)
 
 
@@ -228,7 +228,7 @@ def test_what_was_a_table_is_not_listed_again_and_what_is_gone_is_not_found(buck
     (bucket.folder / "lake" / "b" / "t3").rmdir()
     bucket.lists.clear()
     search = TableSearch(open_tree(root), known=known)
-    assert sorted(map(str, search.found())) == ["a/new", "a/t1", "a/t2"]
+    assert sorted(map(str, search.steps())) == ["a/new", "a/t1", "a/t2"]
     assert bucket.lists == {"lake/": 1, "lake/_delta_log/": 1, "lake/a/": 1, "lake/a/new/": 1, "lake/b/": 1}
 
 
@@ -237,7 +237,7 @@ def test_as_many_folders_are_listed_at_once_as_the_store_takes(bucket: FolderS3)
     small_tables(bucket.folder / "lake", [f"t{number}" for number in range(100)])
     bucket.delay = 0.5
     search = TableSearch(open_tree(ServedRoot("s3://lake", storage_options=bucket.options)))
-    assert len(list(search.found())) == 100
+    assert len(list(search.steps())) == 100
     assert 32 < bucket.most_under_way <= 64
 
 
@@ -265,7 +265,7 @@ def test_folders_that_all_link_to_each_other_are_listed_a_bounded_number_of_time
 
 def test_a_name_that_the_client_of_the_store_cannot_take_is_said(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["a/t", "b/tab\tname"])
-    found = list(TableSearch(open_tree(ServedRoot("s3://lake", storage_options=bucket.options))).found())
+    found = list(TableSearch(open_tree(ServedRoot("s3://lake", storage_options=bucket.options))).steps())
     (unlisted,) = (each for each in found if isinstance(each, Unlisted))
     assert unlisted.location == "s3://lake/b"
     assert [each for each in found if isinstance(each, str)] == ["a/t"]

@@ -79,17 +79,10 @@ class CatalogWriter:
         return published >= version
 
     def _staged(self, staged: StagedCommit, data: bytes) -> StagedCommit:
-        """Write the staged file; its name is unique, so a lost answer is settled by its content."""
+        """Write the staged file; its name is unique."""
         path = f"{STAGED_FOLDER}/{staged.name}"
-        try:
-            self._store.put_if_absent(path, data)
-        except StorageError:
-            try:
-                stored = self._store.read(path)
-            except (FileNotFoundError, StorageError):
-                stored = b""
-            if stored != data:
-                raise
+        if _created(self._store, path, data) != data:
+            raise FileExistsError(path)
         return msgspec.structs.replace(staged, modified=max(1, self._store.head(path).modified))
 
     def _sent(self, staged: StagedCommit, changes: TableChanges, txn_id: str) -> Owner:
@@ -197,22 +190,32 @@ def publish_ratified(store: LogStore, catalog: RatifyingCatalog, current: Catalo
 
 def _publish(store: LogStore, version: int, data: bytes) -> None:
     path = commit_name(version)
-    try:
-        store.put_if_absent(path, data)
-        return
-    except FileExistsError:
-        stored = store.read(path)
-    except StorageError:
-        try:
-            stored = store.read(path)
-        except FileNotFoundError:
-            stored = b""
-        if stored != data:
-            raise
-    if stored != data:
+    if _created(store, path, data) != data:
         raise CorruptTable(
             f"{path} is not the commit that the catalog ratified for version {version}. The catalog's counts; ask who "
             "runs the catalog, and move the file out of the log.",
             version=version,
             path=path,
         )
+
+
+def _created(store: LogStore, path: str, data: bytes) -> bytes:
+    """Create an object, and return what is under its name: other contents if another writer was first.
+
+    A lost answer is settled by the content.
+
+    Raises:
+        StorageError: It is not known to be there.
+    """
+    try:
+        store.put_if_absent(path, data)
+    except FileExistsError:
+        return store.read(path)
+    except StorageError:
+        try:
+            stored = store.read(path)
+        except (FileNotFoundError, StorageError):
+            stored = b""
+        if stored != data:
+            raise
+    return data
