@@ -130,7 +130,7 @@ def test_a_broken_action_is_told_with_its_line_and_its_kind(name: str) -> None:
         assert ("can still be read" in found.message, "can still be read" in error.value.message) == (True, False)
 
 
-@pytest.mark.parametrize("inner", [b'"\\ud800 alone"', b"-", b"01", b"[" * 5_000 + b"]" * 5_000])
+@pytest.mark.parametrize("inner", [b'"\\ud800 alone"', b"-", b"01", b"[" * 200_000 + b"]" * 200_000])
 def test_bad_text_inside_of_provenance_is_found_with_its_line(inner: bytes) -> None:
     data = b'{"txn":{"appId":"x","version":1}}\n{"commitInfo":{"more":' + inner + b"}}\n"
     for decode in at_least_one((decode_commit, decode_small)):
@@ -144,6 +144,7 @@ def _below(depth: int, action: Callable[[], Any]) -> Any:
     return _below(depth - 1, action) if depth else action()
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="calls of Python do not count for decoders from 3.12 on")
 def test_provenance_that_is_too_deep_where_it_is_asked_for_is_told_with_its_line() -> None:
     limit = sys.getrecursionlimit() // 10
     nested = b"[" * 5 * limit + b"]" * 5 * limit
