@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
+from explorer.configuration.in_force import in_force
 from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
@@ -24,6 +25,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
+from explorer.storage.configured import options_of
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots
 
@@ -68,7 +70,7 @@ def open_table(
     Args:
         location: A folder, a URL with one of the schemes of `explorer.storage.schemes`, or the name of a table in the
             Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``.
-        storage_options: Options of the object store.
+        storage_options: Options of the object store; None for those of the configuration file, if it has some.
         roots: Places that may be read, or one place; None allows every place. Absolute paths inside the log must be in
             them too. Where a catalog's table may be: `explorer.catalogs.opening`.
         catalog: What its catalog ratified, for a table whose commits a catalog manages and that is opened by its
@@ -86,7 +88,9 @@ def open_table(
         NotAllowed: The location is outside ``roots``.
         CatalogError: The catalog refused, failed, or did not answer.
         RequestError: There is no such time zone, or the catalog names something that is not a Delta table.
+        InvalidConfiguration: The configuration file that this process found is not valid.
     """
+    in_force()
     if os.environ.get(CHECKPOINT_VARIABLE) or os.environ.get(DECODED_VARIABLE):
         from explorer.system import set_limits
 
@@ -95,6 +99,8 @@ def open_table(
         from explorer.spark.engine.catalog_table import catalog_location
 
         location = catalog_location(spark, os.fspath(location))
+    if storage_options is None:
+        storage_options = options_of(os.fspath(location))
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     indexes = _indexes if cache else None
     opened = partial(Table, read_only=read_only, time_zone=zone, indexes=indexes)

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 import explorer
-from explorer.cli.in_force import options_of
+from explorer.storage.configured import options_of
 from explorer.core.errors import TableNotFound
 from explorer.storage.served_root import ServedRoot
 

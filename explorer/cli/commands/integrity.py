@@ -6,7 +6,7 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.in_force import options_of
+from explorer.storage.configured import options_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.tables import location_of
 from explorer.core.log.catalog_commits import CommitCatalog

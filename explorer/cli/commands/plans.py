@@ -14,7 +14,7 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.errors import exit_code
-from explorer.cli.in_force import options_of
+from explorer.storage.configured import options_of
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from explorer.cli import in_force
+from explorer.storage import configured
 from explorer.cli.app import command_group, run
 from explorer.cli.commands.serving import ServeFlags
 from explorer.configuration.reading import read_configuration
@@ -135,7 +136,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
     seen = dict[str, dict[str, str]]()
 
     def command(*, table: str) -> int:
-        seen.update({place: in_force.options_of(place) for place in places})
+        seen.update({place: configured.options_of(place) for place in places})
         return 0
 
     places = ["s3://lake", "s3://lake/t", "s3://lake/deep/t", "s3://lake-2/t", str(tmp_path)]
@@ -148,7 +149,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
         "s3://lake-2/t": {"region": "other"},
         str(tmp_path): {"region": "other"},
     }
-    assert in_force.options_of("s3://lake/t") == {}, "it ends with the command"
+    assert configured.options_of("s3://lake/t") == {}, "it ends with the command"
 
 
 def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_environment(
@@ -272,7 +273,7 @@ def test_roots_of_two_servers_with_one_address_are_both_served_each_with_its_opt
 def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: Path) -> None:
     file = _file(tmp_path, SERVERS)
     with in_force._using(file, {}), pytest.raises(RequestError, match="one and two"):
-        in_force.options_of("s3a://lake/shop/orders")
+        configured.options_of("s3a://lake/shop/orders")
     with in_force._using(file, {"aws_endpoint": "http://127.0.0.1:2"}):
         (root,) = in_force.roots_of(["s3://lake/shop/"], "ROOT")
     assert (root.name, root.storage_options) == ("two", {"aws_endpoint": "http://127.0.0.1:2"})
@@ -280,8 +281,8 @@ def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: P
 
 def test_options_of_a_root_in_a_catalog_are_those_of_its_tables(tmp_path: Path) -> None:
     with in_force._using(_file(tmp_path, SERVERS), {}):
-        assert in_force.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
-        assert in_force.options_of("uc://main.shopping.orders") == {}
+        assert configured.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
+        assert configured.options_of("uc://main.shopping.orders") == {}
 
 
 def test_a_root_beside_the_folder_of_the_file_keeps_its_name(tmp_path: Path) -> None:
