@@ -25,7 +25,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
-from explorer.storage.configured import options_of
+from explorer.storage.configured import options_of, with_options
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots
 
@@ -637,7 +637,8 @@ class Table(DeltaLog):
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
             beside: Tables, or places that hold tables: those that share files with this one, or have a column of a
-                predicate, are named as not searched. Only their logs are read.
+                predicate, are named as not searched. Only their logs are read. Those that are not a `ServedRoot` with
+                options of its own have the options of the configuration file.
 
         Returns:
             A proof; of several predicates one each, by name.
@@ -669,7 +670,7 @@ class Table(DeltaLog):
         from explorer.auditing.erasure.search import erasure_job
         from explorer.catalogs.folders import served_roots
 
-        places = served_roots(beside, most=None)
+        places = served_roots(with_options(beside, None), most=None)
 
         def others() -> Iterator[Neighbour]:
             for ref in places.tables():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -67,8 +67,8 @@ def audit(
         processes: How many processes read, one reads here; None for the number in the configuration file, otherwise as
             many as there are processors.
         spark: Read in Spark's tasks instead.
-        resume: A file of JSON lines: tables that it says were read today at the same version are not read again, and
-            each table that is done is added to it.
+        resume: A file of JSON lines: tables that it says were read today, with the same options and as they are now,
+            are not read again, and each table that is done is added to it.
         each: Called with each table as it is done.
 
     Returns:
@@ -115,7 +115,7 @@ def audits(
     present = datetime.now(UTC) if now is None else now
     task = partial(answer, options=options, now=present)
 
-    def answered(known: Mapping[str, int]) -> Iterator[TableAudit]:
+    def answered(known: Mapping[str, Container[str]]) -> Iterator[TableAudit]:
         known_task, found_places = partial(task, known=known), places(roots, storage_options, searched=searched)
         if spark:
             return on_spark(found_places, known_task)
@@ -125,12 +125,12 @@ def audits(
         yield from answered({})
         return
     with AuditRecord(Path(resume), options, present) as record:
-        for audited in answered(record.versions):
+        for audited in answered(record.states):
             if audited.known:
-                yield msgspec.structs.replace(audited, document=record.document(audited.location))
+                yield msgspec.structs.replace(audited, document=record.document(audited.location, audited.state))
                 continue
             if audited.document is not None:
-                record.add(audited.location, audited.document)
+                record.add(audited.location, audited.state, audited.document)
             yield audited
 
 
