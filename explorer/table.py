@@ -69,7 +69,8 @@ def open_table(
 
     Args:
         location: A folder, a URL with one of the schemes of `explorer.storage.schemes`, or the name of a table in the
-            Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``.
+            Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``, or in AWS Glue:
+            ``glue://database.table``.
         storage_options: Options of the object store; None for those of the configuration file, if it has some.
         roots: Places that may be read, or one place; None allows every place. Absolute paths inside the log must be in
             them too. Where a catalog's table may be: `explorer.catalogs.opening`.
@@ -101,6 +102,10 @@ def open_table(
         location = catalog_location(spark, os.fspath(location))
     if storage_options is None:
         storage_options = options_of(os.fspath(location))
+    if os.fspath(location).lower().startswith("glue://"):
+        from explorer.catalogs.glue import glue_location
+
+        location = glue_location(os.fspath(location), storage_options)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     indexes = _indexes if cache else None
     opened = partial(Table, read_only=read_only, time_zone=zone, indexes=indexes)

@@ -151,7 +151,9 @@ def _secret(given: Mapping[str, str], key: str) -> str:
         text = content.decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not text"
-        raise RequestError(f"The file {path}, which {variable} names, cannot be read: {why}.", field=variable) from error
+        raise RequestError(
+            f"The file {path}, which {variable} names, cannot be read: {why}.", field=variable
+        ) from error
     if not text or len(content) > _MOST_BYTES:
         raise RequestError(
             f"The file {path}, which {variable} names, {'is empty' if not text else 'is too long for a secret'}. Write "

@@ -81,7 +81,7 @@ def audit(
     given = configured_roots() if roots is None else with_options(roots, storage_options)
     if not given:
         raise RequestError(
-            "There is nothing to audit. Name a table or a place, or put it into the configuration as a table [[roots]].",
+            "There is nothing to audit. Name a table or a place, or put it into the configuration as [[roots]].",
             field="roots",
         )
     rows = []

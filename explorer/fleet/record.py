@@ -2,8 +2,9 @@
 
 Invariants: a line is written whole and at once; a last line that was cut off by a stop does not count and is replaced;
 of two lines of a table the later counts. A line counts only for the same table at the same version, and for an audit
-with the same options, clients, and version of this program on the same day (UTC): what retention takes, who is late and what lies in the folder changes without a new version. Lines of earlier
-days never count, and are left out when the record is opened.
+with the same options, clients, and version of this program on the same day (UTC): what retention takes, who is late
+and what lies in the folder changes without a new version. Lines of earlier days never count, and are left out when the
+record is opened.
 """
 
 from __future__ import annotations

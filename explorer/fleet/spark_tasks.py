@@ -76,7 +76,10 @@ def _check_seen(place: str) -> None:
 def _in_task(number: str, task: Task, tables: Mapping[str, ServedRoot]) -> dict[str, Any]:
     audited = task(tables[number])
     error = None if audited.error is None else audited.error.facts()
-    return {"location": number, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known, audited.state))}
+    return {
+        "location": number,
+        "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known, audited.state)),
+    }
 
 
 def _read_answer(location: str, content: bytes) -> TableAudit:

@@ -40,7 +40,9 @@ def configured_roots() -> list[ServedRoot]:
     from explorer.storage.served_root import ServedRoot
 
     file = in_force().file
-    return [] if file is None else [ServedRoot(root.place, root.name, options_of_root(root)) for root in file.values.roots]
+    return (
+        [] if file is None else [ServedRoot(root.place, root.name, options_of_root(root)) for root in file.values.roots]
+    )
 
 
 def named_roots(places: Sequence[str]) -> list[ServedRoot]:

@@ -105,7 +105,13 @@ class ManyTables:
         ),
     ] = None
     processes: Annotated[
-        int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: that of the configuration, otherwise one per core).")
+        int | None,
+        _many_option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help="Number of processes (default: that of the configuration, otherwise one per core).",
+        ),
     ] = None
 
     @property

@@ -191,7 +191,10 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
         ("unity_catalog", "token_file"): str(tmp_path / "t"),
         ("unity_catalog", "folders"): f"{tmp_path}/l:/m",
         ("unity_catalog", "allow_http"): "1",
-    } | {("unity_catalog", key): None for key in ("token", "client_id", "client_secret", "client_secret_file", "oauth_url")}
+    } | {
+        ("unity_catalog", key): None
+        for key in ("token", "client_id", "client_secret", "client_secret_file", "oauth_url")
+    }
     assert os.environ["DELTA_EXPLORER_SPARK"] == "local[9]"
     assert CACHE_VARIABLE not in os.environ
 
@@ -237,7 +240,18 @@ KEYS = {
 }
 OF_ONE_CALL = {
     *("--add", "--after", "--all", "--at", "--beside", "--case", "--chain-head", "--column", "--commit", "--config"),
-    *("--details", "--diff", "--fail-on", "--file", "--files", "--finding", "--folder", "--footers", "--from", "--help"),
+    *(
+        "--details",
+        "--diff",
+        "--fail-on",
+        "--file",
+        "--files",
+        "--finding",
+        "--folder",
+        "--footers",
+        "--from",
+        "--help",
+    ),
     *("--html", "--inferred", "--json", "--key", "--limit", "--list", "--masked", "--note", "--output", "--plan"),
     *("--quiet", "--reason", "--remove", "--request", "--resume", "--rows", "--rules", "--schema-version", "--since"),
     *("--skip-holes", "--state", "--statement", "--timestamp", "--to", "--try", "--user", "--verify", "--version"),
