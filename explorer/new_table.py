@@ -16,6 +16,7 @@ from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
+from explorer.storage.configured import options_of
 from explorer.storage.roots import AllowedRoots, is_catalog_address
 from explorer.table import Table, context_of
 
@@ -38,7 +39,7 @@ def new_table(
 
     Args:
         location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
-        storage_options: Options of the object store.
+        storage_options: Options of the object store; None for those of the configuration file, if it has some.
         roots: Places that may be used; None allows every place.
         read_only: Refuse every commit through this object.
 
@@ -51,6 +52,8 @@ def new_table(
             "connected to the catalog, such as Spark; it can be read and changed here then.",
             location=os.fspath(location),
         )
+    if storage_options is None:
+        storage_options = options_of(os.fspath(location))
     allowed = None if roots is None else AllowedRoots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 

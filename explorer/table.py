@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
+from explorer.configuration.in_force import in_force
 from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
@@ -24,6 +25,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
+from explorer.storage.configured import options_of, with_options
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots
 
@@ -67,8 +69,9 @@ def open_table(
 
     Args:
         location: A folder, a URL with one of the schemes of `explorer.storage.schemes`, or the name of a table in the
-            Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``.
-        storage_options: Options of the object store.
+            Unity Catalog that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``, or in AWS Glue:
+            ``glue://database.table``.
+        storage_options: Options of the object store; None for those of the configuration file, if it has some.
         roots: Places that may be read, or one place; None allows every place. Absolute paths inside the log must be in
             them too. Where a catalog's table may be: `explorer.catalogs.opening`.
         catalog: What its catalog ratified, for a table whose commits a catalog manages and that is opened by its
@@ -86,7 +89,9 @@ def open_table(
         NotAllowed: The location is outside ``roots``.
         CatalogError: The catalog refused, failed, or did not answer.
         RequestError: There is no such time zone, or the catalog names something that is not a Delta table.
+        InvalidConfiguration: The configuration file that this process found is not valid.
     """
+    in_force()
     if os.environ.get(CHECKPOINT_VARIABLE) or os.environ.get(DECODED_VARIABLE):
         from explorer.system import set_limits
 
@@ -95,6 +100,12 @@ def open_table(
         from explorer.spark.engine.catalog_table import catalog_location
 
         location = catalog_location(spark, os.fspath(location))
+    if storage_options is None:
+        storage_options = options_of(os.fspath(location))
+    if os.fspath(location).lower().startswith("glue://"):
+        from explorer.catalogs.glue import glue_location
+
+        location = glue_location(os.fspath(location), storage_options)
     zone = zone_named(time_zone) if isinstance(time_zone, str) else time_zone
     indexes = _indexes if cache else None
     opened = partial(Table, read_only=read_only, time_zone=zone, indexes=indexes)
@@ -631,7 +642,8 @@ class Table(DeltaLog):
             where: A boolean SQL expression over the columns of the newest version; or several by name, which are
                 searched in one pass over the files.
             beside: Tables, or places that hold tables: those that share files with this one, or have a column of a
-                predicate, are named as not searched. Only their logs are read.
+                predicate, are named as not searched. Only their logs are read. Those that are not a `ServedRoot` with
+                options of its own have the options of the configuration file.
 
         Returns:
             A proof; of several predicates one each, by name.
@@ -663,7 +675,7 @@ class Table(DeltaLog):
         from explorer.auditing.erasure.search import erasure_job
         from explorer.catalogs.folders import served_roots
 
-        places = served_roots(beside, most=None)
+        places = served_roots(with_options(beside, None), most=None)
 
         def others() -> Iterator[Neighbour]:
             for ref in places.tables():

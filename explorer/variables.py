@@ -16,3 +16,15 @@ ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"
 """The environment variable that sets the deadline for the analysis of an expression."""
 WORK_VARIABLE: Final = "DELTA_EXPLORER_EXPRESSION_SECONDS"
 """The environment variable that sets the deadline for work that evaluates expressions."""
+UNITY_VARIABLES: Final = {
+    "url": "UNITY_CATALOG_URL",
+    "token": "UNITY_CATALOG_TOKEN",
+    "token_file": "UNITY_CATALOG_TOKEN_FILE",
+    "client_id": "UNITY_CATALOG_CLIENT_ID",
+    "client_secret": "UNITY_CATALOG_CLIENT_SECRET",
+    "client_secret_file": "UNITY_CATALOG_CLIENT_SECRET_FILE",
+    "oauth_url": "UNITY_CATALOG_OAUTH_URL",
+    "folders": "UNITY_CATALOG_FOLDERS",
+    "allow_http": "UNITY_CATALOG_ALLOW_HTTP",
+}
+"""The environment variables of a Unity Catalog, by their keys in the configuration file."""

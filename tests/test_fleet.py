@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from datetime import datetime, timedelta
 from multiprocessing import active_children
@@ -13,8 +14,10 @@ import explorer
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError
 from explorer.fleet import TableAudit, audits
+from explorer.fleet.one_table import state_of
 from explorer.fleet.processes import pooled
 from explorer.storage.served_root import ServedRoot
+from explorer.table import open_table
 from tests.support.comparison.audited_tables import DAY, NOW, ago
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import METADATA, PROTOCOL
@@ -96,6 +99,7 @@ def test_an_audit_that_nobody_goes_on_with_ends_its_processes_whatever_they_read
 def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
     root, record = tmp_path / "root", tmp_path / "done.jsonl"
     same, grown = _tables(root, 2)
+    small_logs.write_log(same, [[small_logs.add("b.parquet")]], 1)
     first = {each.location: each.document for each in audits([root], resume=record, now=NOW)}
     # What is not read may be broken without anybody noticing.
     (same / "_delta_log" / f"{0:020}.json").write_text("x")
@@ -107,6 +111,34 @@ def test_a_table_at_the_same_version_is_not_read_again(tmp_path: Path) -> None:
     assert (again[str(grown)].known, newer.version) == (False, 1)
     options = AuditOptions(check_files=True)
     assert not any(each.known for each in audits([root], resume=record, options=options, now=NOW))
+
+
+def test_another_table_in_the_same_place_is_audited_and_so_is_one_with_other_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (table,), record = _tables(tmp_path / "root", 1), tmp_path / "done.jsonl"
+
+    def known() -> bool:
+        (found,) = audits([table], resume=record, now=NOW)
+        assert found.error is None
+        return found.known
+
+    assert [known(), known()] == [False, True]
+    shutil.rmtree(table)
+    small_logs.write_log(table, [[small_logs.PROTOCOL, small_logs.METADATA, small_logs.add("other.parquet")]])
+    assert [known(), known()] == [False, True]
+    clients = tmp_path / "clients.toml"
+    clients.write_text('[[client]]\nname = "deltalake"\nversion = "0.15.1"\n', encoding="utf-8")
+    monkeypatch.setenv("DELTA_EXPLORER_CLIENTS", str(clients))
+    assert [known(), known()] == [False, True]
+
+
+def test_a_table_whose_newest_commit_was_cleaned_up_is_known_by_its_id(tmp_path: Path) -> None:
+    (table,) = _tables(tmp_path, 1)
+    opened = open_table(table)
+    opened.commit(opened.plan({"kind": "checkpoint"}))
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+    assert state_of(open_table(table)) == f"0 {opened.snapshot().metadata.id}"
 
 
 def test_on_another_day_what_depends_on_the_day_is_judged_again(tmp_path: Path) -> None:

@@ -61,8 +61,24 @@ def parse_address(location: str) -> CatalogAddress:
     Raises:
         RequestError: It is not one.
     """
+    parts = parse_parts(location, CATALOG_SCHEME)
+    if len(parts) > 3:
+        raise _invalid(location)
+    return CatalogAddress(parts)
+
+
+def parse_parts(location: str, scheme: str) -> tuple[str, ...]:
+    """Read the names in an address, which are separated by dots.
+
+    Args:
+        location: The address.
+        scheme: How it begins.
+
+    Raises:
+        RequestError: It is not one.
+    """
     check_plain(location)
-    rest = location[len(CATALOG_SCHEME) :].rstrip("/")
+    rest = location[len(scheme) :].rstrip("/")
     parts: list[str] = []
     position = 0
     while position < len(rest):
@@ -71,9 +87,9 @@ def parse_address(location: str) -> CatalogAddress:
             raise _invalid(location)
         parts.append(part["plain"] or part["quoted"].replace("``", "`"))
         position = part.end() + 1
-    if len(parts) > 3 or not all(map(is_name, parts)):
+    if not all(map(is_name, parts)):
         raise _invalid(location)
-    return CatalogAddress(tuple(parts))
+    return tuple(parts)
 
 
 def is_name(text: str) -> bool:
@@ -99,8 +115,8 @@ def _quoted(part: str) -> str:
 
 def _invalid(location: str) -> RequestError:
     return RequestError(
-        f"{location!r} is not the address of a table in a catalog. Write uc://CATALOG.SCHEMA.TABLE, with backticks "
-        "around a name that contains a dot.",
+        f"{location!r} is not the address of a table in a catalog. Write uc://CATALOG.SCHEMA.TABLE, or "
+        "glue://DATABASE.TABLE, with backticks around a name that contains a dot.",
         location=location,
         field="location",
     )

@@ -1,12 +1,15 @@
 """The calls of a catalog that this program makes: listings, tables, credentials, commits.
 
-Invariant: a listing ends: a page token that comes twice, or too many pages, is an error.
+Invariants: a listing ends: a page token that comes twice, or too many pages, is an error; what a server offers is asked
+for again after a while, and after it failed, as a server can be replaced by a newer one while this program runs.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -37,8 +40,25 @@ _LOAD: Final = "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
 _UPDATE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
 _PAGE: Final = 1_000
 _TABLES_PAGE: Final = 50
+_ASK_AGAIN: Final = 60.0
+"""Seconds after which a server without the Delta API is asked again."""
+_AGREED: Final = 600.0
+"""Seconds after which a server with one is asked again."""
 _T = TypeVar("_T")
 _Page = TypeVar("_Page", CatalogList, SchemaList, TableList)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaApi:
+    """What a server offers for a catalog.
+
+    Attributes:
+        endpoints: The signatures of its calls; none if it has no Delta API that this program knows.
+        missing: Why there are none, as the end of a sentence about the server.
+    """
+
+    endpoints: tuple[str, ...] = ()
+    missing: str = ""
 
 
 class CatalogClient:
@@ -51,36 +71,44 @@ class CatalogClient:
     def __init__(self, settings: CatalogSettings) -> None:
         self.settings = settings
         self._http = HttpSession(settings)
-        self._configs: dict[str, CatalogConfig | None] = {}
+        self._offers: dict[str, tuple[float, DeltaApi]] = {}
 
-    def config(self, catalog: str) -> CatalogConfig | None:
-        """Return what the server's Delta API offers for a catalog; None if the server has no such API.
+    def delta_api(self, catalog: str) -> DeltaApi:
+        """Return what the server's Delta API offers for a catalog.
 
         Raises:
             CatalogError: The server refused, failed, or did not answer.
             TableNotFound: There is no such catalog.
         """
-        if catalog not in self._configs:
-            query = {"catalog": catalog, "protocol-versions": PROTOCOL_VERSIONS}
-            try:
-                agreed: CatalogConfig | None = self._get(_CONFIG, CatalogConfig, query)
-            except CatalogError as error:
-                # A server without it, or of other versions alone, is treated as one of the older calls.
-                if error.status not in {400, 404, 405, 501}:
-                    raise
-                agreed = None
-            self._configs[catalog] = agreed
-        return self._configs[catalog]
+        until, offer = self._offers.get(catalog, (0.0, DeltaApi()))
+        if time.monotonic() >= until:
+            offer = self._offer(catalog)
+            self._offers[catalog] = time.monotonic() + (_AGREED if offer.endpoints else _ASK_AGAIN), offer
+        return offer
+
+    def _offer(self, catalog: str) -> DeltaApi:
+        query = {"catalog": catalog, "protocol-versions": PROTOCOL_VERSIONS}
+        try:
+            config = self._get(_CONFIG, CatalogConfig, query)
+        except CatalogError as error:
+            # A server without it, or of other versions alone, is treated as one of the older calls.
+            if error.status not in {400, 404, 405, 501}:
+                raise
+            return DeltaApi(missing=f"it answers GET {_CONFIG} with {error.status}")
+        if config.protocol_version.partition(".")[0] != PROTOCOL_VERSIONS.partition(".")[0]:
+            known = f"this program knows {PROTOCOL_VERSIONS}"
+            return DeltaApi(missing=f"its Delta API is of version {config.protocol_version[:20]}, and {known}")
+        if _LOAD not in config.endpoints:
+            return DeltaApi(missing=f"its Delta API lacks {_LOAD}")
+        return DeltaApi(config.endpoints)
 
     def loads_tables(self, catalog: str) -> bool:
         """Return whether the server's Delta API loads tables of a catalog."""
-        config = self.config(catalog)
-        return config is not None and _LOAD in config.endpoints
+        return _LOAD in self.delta_api(catalog).endpoints
 
     def updates_tables(self, catalog: str) -> bool:
         """Return whether the server's Delta API takes commits to tables of a catalog."""
-        config = self.config(catalog)
-        return config is not None and _UPDATE in config.endpoints
+        return _UPDATE in self.delta_api(catalog).endpoints
 
     def catalogs(self) -> Iterator[NamedObject]:
         """Yield the catalogs, page by page."""
@@ -125,7 +153,7 @@ class CatalogClient:
             CatalogError: The server refused, failed, or did not answer.
         """
         path = _table_path(address)
-        with _named(address):
+        with _named(address), self._asking_again():
             return self._decoded(self._http.post(path, update), LoadedTable, f"POST {path}")
 
     def credentials(self, address: CatalogAddress, operation: str) -> StorageCredentials:
@@ -159,7 +187,18 @@ class CatalogClient:
         raise wrong_answer(self.settings, f"GET {path}", f"it has more than {MOST_PAGES:,} pages")
 
     def _get(self, path: str, kind: type[_T], query: dict[str, str] | None = None) -> _T:
-        return self._decoded(self._http.get(path, query), kind, f"GET {path}")
+        with self._asking_again():
+            return self._decoded(self._http.get(path, query), kind, f"GET {path}")
+
+    @contextmanager
+    def _asking_again(self) -> Iterator[None]:
+        """Forget what the server offers after an answer that is none of the contract: it may be another one now."""
+        try:
+            yield
+        except CatalogError as error:
+            if error.status is None or error.status >= 500 or (error.status in {404, 405} and not error.reason):
+                self._offers.clear()
+            raise
 
     def _decoded(self, answer: bytes, kind: type[_T], request: str) -> _T:
         try:

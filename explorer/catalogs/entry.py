@@ -113,8 +113,8 @@ def _of_info(client: CatalogClient, address: CatalogAddress, info: TableInfo) ->
     if is_managed(properties):
         raise UnsupportedFeature(
             f"A catalog manages the commits of {address.url}, and the server at {client.settings.url} has no Delta API "
-            "by which this program reads them (/delta/v1). Use a newer version of the server, or an engine that knows "
-            "this one.",
+            f"by which this program reads them (/delta/v1): {_missing(client, address)}. Use another version of the "
+            "server, or an engine that knows this one.",
             features=sorted(CATALOG_FEATURES.intersection(_features(properties))),
             operation="read",
         )
@@ -133,6 +133,10 @@ def _of_info(client: CatalogClient, address: CatalogAddress, info: TableInfo) ->
         updated_by=info.updated_by,
         properties=properties,
     )
+
+
+def _missing(client: CatalogClient, address: CatalogAddress) -> str:
+    return client.delta_api(address.catalog).missing or f"it answers that it does not serve this table ({_NOT_HERE})"
 
 
 def is_managed(properties: dict[str, str]) -> bool:

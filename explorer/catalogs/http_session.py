@@ -8,14 +8,15 @@ slowly the answer comes; a request that changes something is sent once.
 from __future__ import annotations
 
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -27,6 +28,8 @@ from explorer.core.errors import CatalogError
 from explorer.storage.silence import under_way
 
 if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
     import urllib3
 
 CONNECT_SECONDS: Final = 5.0
@@ -42,6 +45,8 @@ _CHUNK: Final = 1 << 16
 _CONNECTIONS: Final = 16
 _EARLY: Final = 60.0
 """How many seconds before its end a token is replaced."""
+_ASKING: Final = threading.local()
+"""For each thread that sends a request: ``connections``, those that it used."""
 _AnswerT = TypeVar("_AnswerT")
 
 
@@ -151,14 +156,13 @@ class HttpSession:
 
         full = f"{address}?{urlencode(query)}" if query else address
         began = time.monotonic()
-        answers: list[urllib3.BaseHTTPResponse] = []
+        used: list[HTTPConnection] = []
         try:
             with under_way(self.settings.url):
-                return _within(LONGEST, partial(self._answer, method, full, headers, content, answers.append))
+                return _within(LONGEST, partial(self._answer, method, full, headers, content, used))
         except (HTTPError, OSError, ValueError) as error:
-            for answer in answers:
-                with suppress(OSError, RuntimeError, ValueError):
-                    answer.shutdown()  # one that drips would hold its thread as long as it likes
+            for connection in used:
+                _break_off(connection)
             raise no_answer(self._known, error, time.monotonic() - began) from error
 
     def _answer(
@@ -167,10 +171,11 @@ class HttpSession:
         address: str,
         headers: Mapping[str, str],
         content: bytes | None,
-        begun: Callable[[urllib3.BaseHTTPResponse], None],
+        used: list[HTTPConnection],
     ) -> tuple[int, bytes, str]:
         import urllib3
 
+        _ASKING.connections = used
         answer = self._connections_to(address).request(
             method,
             address,
@@ -181,7 +186,6 @@ class HttpSession:
             redirect=False,
             preload_content=False,
         )
-        begun(answer)
         try:
             parts, size = [], 0
             for part in answer.stream(_CHUNK, decode_content=True):
@@ -218,13 +222,40 @@ def _within(seconds: float, request: Callable[[], _AnswerT]) -> _AnswerT:
     return answer.result(seconds)
 
 
+def _break_off(connection: HTTPConnection) -> None:
+    """End a request on another thread: a server that drips would hold the thread as long as it likes."""
+    if (opened := connection.sock) is not None:
+        with suppress(OSError):
+            opened.shutdown(socket.SHUT_RDWR)
+
+
 def _connections(scheme: str, host: str) -> urllib3.PoolManager:
     import urllib3
 
     proxy = "" if proxy_bypass(host) else getproxies().get(scheme, "")
     if not proxy:
-        return urllib3.PoolManager(maxsize=_CONNECTIONS)
+        return _noting(urllib3.PoolManager(maxsize=_CONNECTIONS))
     parts = urlsplit(proxy)
     signed = urllib3.make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.username else None
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    return urllib3.ProxyManager(bare, maxsize=_CONNECTIONS, proxy_headers=signed)
+    return _noting(urllib3.ProxyManager(bare, maxsize=_CONNECTIONS, proxy_headers=signed))
+
+
+def _noting(manager: urllib3.PoolManager) -> urllib3.PoolManager:
+    """Let connections note themselves where the thread that asks with them says: until an answer begins, none has them.
+
+    They are those of urllib3 otherwise.
+    """
+    pools: dict[str, Any] = manager.pool_classes_by_scheme
+    manager.pool_classes_by_scheme = {name: _noting_pool(pool) for name, pool in pools.items()}
+    return manager
+
+
+@cache
+def _noting_pool(pool: Any) -> Any:
+    class Noting(pool.ConnectionCls):  # type: ignore[misc]  # the class of the scheme is known at run time
+        def request(self, *arguments: Any, **options: Any) -> None:
+            _ASKING.connections.append(self)
+            super().request(*arguments, **options)
+
+    return type("NotingPool", (pool,), {"ConnectionCls": Noting})

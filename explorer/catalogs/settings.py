@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from explorer.core.errors import RequestError
 from explorer.storage.roots import check_plain
+from explorer.variables import UNITY_VARIABLES
 
-URL_VARIABLE: Final = "UNITY_CATALOG_URL"
-TOKEN_VARIABLE: Final = "UNITY_CATALOG_TOKEN"  # noqa: S105 - the name of a variable
-CLIENT_ID_VARIABLE: Final = "UNITY_CATALOG_CLIENT_ID"
-CLIENT_SECRET_VARIABLE: Final = "UNITY_CATALOG_CLIENT_SECRET"  # noqa: S105 - as above
-OAUTH_URL_VARIABLE: Final = "UNITY_CATALOG_OAUTH_URL"
-FOLDERS_VARIABLE: Final = "UNITY_CATALOG_FOLDERS"
-HTTP_VARIABLE: Final = "UNITY_CATALOG_ALLOW_HTTP"
+URL_VARIABLE: Final = UNITY_VARIABLES["url"]
+TOKEN_VARIABLE: Final = UNITY_VARIABLES["token"]
+CLIENT_ID_VARIABLE: Final = UNITY_VARIABLES["client_id"]
+CLIENT_SECRET_VARIABLE: Final = UNITY_VARIABLES["client_secret"]
+OAUTH_URL_VARIABLE: Final = UNITY_VARIABLES["oauth_url"]
+FOLDERS_VARIABLE: Final = UNITY_VARIABLES["folders"]
+HTTP_VARIABLE: Final = UNITY_VARIABLES["allow_http"]
 BASE_PATH: Final = "/api/2.1/unity-catalog"
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_MOST_BYTES: Final = 1 << 16
 _ON: Final = frozenset({"1", "true", "yes", "on"})
 
 
@@ -120,10 +123,41 @@ def settings_from(variables: Mapping[str, str] | None = None) -> CatalogSettings
         )
     return CatalogSettings(
         url=url,
-        token=given.get(TOKEN_VARIABLE, "").strip(),
+        token=_secret(given, "token"),
         client_id=given.get(CLIENT_ID_VARIABLE, "").strip(),
-        client_secret=given.get(CLIENT_SECRET_VARIABLE, "").strip(),
+        client_secret=_secret(given, "client_secret"),
         oauth_url=given.get(OAUTH_URL_VARIABLE, "").strip(),
         folders=tuple(filter(None, given.get(FOLDERS_VARIABLE, "").split(os.pathsep))),
         allow_http=given.get(HTTP_VARIABLE, "").strip().lower() in _ON,
     )
+
+
+def _secret(given: Mapping[str, str], key: str) -> str:
+    """Return a secret of the variables: itself, or the content of the file that is named in its place.
+
+    The file is read each time, as some programs renew the token in it.
+
+    Raises:
+        RequestError: The file cannot be read, or is not that of a secret.
+    """
+    if text := given.get(UNITY_VARIABLES[key], "").strip():
+        return text
+    variable = UNITY_VARIABLES[f"{key}_file"]
+    if not (path := given.get(variable, "").strip()):
+        return ""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        text = content.decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not text"
+        raise RequestError(
+            f"The file {path}, which {variable} names, cannot be read: {why}.", field=variable
+        ) from error
+    if not text or len(content) > _MOST_BYTES:
+        raise RequestError(
+            f"The file {path}, which {variable} names, {'is empty' if not text else 'is too long for a secret'}. Write "
+            f"the {key.replace('_', ' ')} into it.",
+            field=variable,
+        )
+    return text

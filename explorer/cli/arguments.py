@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from explorer.cli.in_force import spark_settings
+from explorer.configuration.in_force import spark_settings
 from explorer.core.errors import RequestError
 from explorer.storage.schemes import spellings
 from explorer.variables import CLIENTS_VARIABLE
@@ -64,11 +64,12 @@ OutputOption = Annotated[
     typer.Option("--output", metavar="FILE", help="Write to a .parquet, .csv or .jsonl file instead of stdout."),
 ]
 ExactCsvFlag = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--exact-csv",
+        "--exact-csv/--no-exact-csv",
         help="Write the cells of a CSV file exactly as they are, also those that a spreadsheet runs as formulas "
         "(default: such cells begin with an apostrophe).",
+        show_default=False,
     ),
 ]
 SparkOption = Annotated[

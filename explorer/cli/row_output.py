@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from explorer import formatting as fmt
+from explorer.cli.in_force import in_force
 from explorer.cli.output import later, listing
 from explorer.core.protocol.arrow.python_dates import with_python_dates
 from explorer.core.protocol.json_values import JsonRecord
@@ -79,8 +80,12 @@ class WrittenFile(JsonRecord, frozen=True, kw_only=True):
     table: str
 
 
-def check_output_options(output: Path | None, *, exact_csv: bool) -> None:
-    """Refuse a file that cannot be written, before anything is read.
+def check_output_options(output: Path | None, *, exact_csv: bool | None) -> bool:
+    """Refuse a file that cannot be written, before anything is read; return whether cells of CSV are exact.
+
+    Args:
+        output: The file; None for the screen.
+        exact_csv: As the command line says; None for what the configuration says.
 
     Raises:
         RequestError: Its ending is not one of ours, it cannot be there, or it is not CSV and exact cells are wanted.
@@ -91,6 +96,7 @@ def check_output_options(output: Path | None, *, exact_csv: bool) -> None:
         check_output(output)
     if exact_csv:
         check_exact_csv(output)
+    return in_force().values.exact_csv if exact_csv is None else exact_csv
 
 
 def write_stream(stream: RowStream, output: Path, limit: int | None, *, exact_csv: bool) -> WrittenRows:

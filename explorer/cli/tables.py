@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 import explorer
-from explorer.cli.in_force import options_of
 from explorer.core.errors import TableNotFound
+from explorer.storage.configured import options_of
 from explorer.storage.served_root import ServedRoot
 
 _PART: Final = r"(?:[^\W\d]\w*|`(?:[^`]|``)+`)"
@@ -47,7 +47,8 @@ def location_of(text: str) -> str:
     """Return the location of a table.
 
     Args:
-        text: A folder or a URL, which is its own location, or ``schema.table`` or ``catalog.schema.table``.
+        text: A folder or a URL, which is its own location, ``schema.table`` or ``catalog.schema.table``, or
+            ``glue://database.table``.
 
     Raises:
         TableNotFound: The catalog has no such table.
@@ -55,6 +56,10 @@ def location_of(text: str) -> str:
         StorageError: The catalog does not answer.
         EngineUnavailable: Spark does not start.
     """
+    if text.lower().startswith("glue://"):
+        from explorer.catalogs.glue import glue_location
+
+        return glue_location(text, options_of(text))
     if not _is_name(text):
         return text
     from explorer.spark.engine.session import engine, require_pyspark

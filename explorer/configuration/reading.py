@@ -15,7 +15,7 @@ import msgspec
 
 from explorer.configuration.key_lines import Key, key_lines, spelled
 from explorer.configuration.place import OFF, configuration_place
-from explorer.configuration.records import FILES, TABLES, Configuration
+from explorer.configuration.records import FILES, SIGN_IN, TABLES, Configuration
 from explorer.core.errors import InvalidConfiguration
 from explorer.variables import CONFIG_VARIABLE
 
@@ -110,7 +110,25 @@ def _decoded(text: str, path: Path) -> Configuration:
         values = msgspec.convert(document, Configuration)
     except msgspec.ValidationError as error:
         raise _invalid(str(error), document, text, path) from error
+    _check_catalog(values, text, path)
     return _beside(values, path.absolute().parent)
+
+
+def _check_catalog(values: Configuration, text: str, path: Path) -> None:
+    """Refuse a sign-in without the address of the server that it is for, or in two places."""
+    catalog = values.unity_catalog
+    given = [name for name in catalog.__struct_fields__ if name in SIGN_IN and getattr(catalog, name) is not None]
+    if given and catalog.url is None:
+        key, what = given[0], "this table has no url. Add the address of the server that it is for."
+    elif twice := next((name for name in given if f"{name}_file" in given), None):
+        key, what = f"{twice}_file", f"{twice} is set, too. Remove one of them."
+    else:
+        return
+    full = ("unity_catalog", key)
+    line = key_lines(text).get(full)
+    raise InvalidConfiguration(
+        f"{path}, line {line}: {spelled(full)}: {what}", path=str(path), line=line, field=spelled(full)
+    )
 
 
 def _beside(values: Configuration, folder: Path) -> Configuration:
@@ -122,7 +140,8 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
     for key in FILES:
         owner = values if len(key) == 1 else getattr(values, key[0])
         if (given := getattr(owner, key[-1])) is not None:
-            owner = msgspec.structs.replace(owner, **{key[-1]: full(given)})
+            known = full(given) if isinstance(given, str) else tuple(map(full, given))
+            owner = msgspec.structs.replace(owner, **{key[-1]: known})
             values = owner if len(key) == 1 else msgspec.structs.replace(values, **{key[0]: owner})
     roots = tuple(msgspec.structs.replace(root, place=full(root.place)) for root in values.roots)
     return msgspec.structs.replace(values, roots=roots)

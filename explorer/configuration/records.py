@@ -13,6 +13,7 @@ from explorer.variables import (
     CACHE_VARIABLE,
     CLIENTS_VARIABLE,
     MASTER_VARIABLE,
+    UNITY_VARIABLES,
     WORK_VARIABLE,
 )
 
@@ -65,6 +66,35 @@ class Spark(_Table, frozen=True):
     conf: dict[str, Setting] = {}
 
 
+class UnityCatalog(_Table, frozen=True):
+    """``[unity_catalog]``: the server of tables with names such as ``uc://main.shop.orders``.
+
+    Attributes:
+        url: The address of the server. The keys to sign in are sent to this server alone, so they need it.
+        token: A bearer token.
+        token_file: The file that holds it.
+        client_id, client_secret, client_secret_file, oauth_url: OAuth client credentials, in place of a token.
+        folders: Folders of this machine in which tables of the catalog may be.
+        allow_http: Send credentials over plain HTTP to another machine.
+    """
+
+    url: str | None = None
+    token: str | None = None
+    token_file: str | None = None
+    client_id: str | None = None
+    client_secret: str | None = None
+    client_secret_file: str | None = None
+    oauth_url: str | None = None
+    folders: tuple[str, ...] = ()
+    allow_http: bool = False
+
+
+class Audit(_Table, frozen=True):
+    """``[audit]``: how many tables are audited at once."""
+
+    processes: Count | None = None
+
+
 class Cache(_Table, frozen=True):
     """``[cache]``: the cache of table logs."""
 
@@ -93,15 +123,19 @@ class Configuration(_Table, frozen=True):
     Attributes:
         clients: The file of the clients in use.
         debug: Show full errors.
+        exact_csv: Write cells of CSV files as they are, also those that a spreadsheet runs.
         storage_options: Options of the stores of places outside of the roots.
     """
 
     clients: str | None = None
     debug: bool = False
+    exact_csv: bool = False
     roots: tuple[Root, ...] = ()
     storage_options: dict[str, Setting] = {}
     serve: Serve = Serve()
     spark: Spark = Spark()
+    unity_catalog: UnityCatalog = UnityCatalog()
+    audit: Audit = Audit()
     cache: Cache = Cache()
     limits: Limits = Limits()
     deadlines: Deadlines = Deadlines()
@@ -112,17 +146,32 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "roots": Root,
     "serve": Serve,
     "spark": Spark,
+    "unity_catalog": UnityCatalog,
+    "audit": Audit,
     "cache": Cache,
     "limits": Limits,
     "deadlines": Deadlines,
 }
 """The tables by their names."""
-FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("cache", "folder"))
-"""The keys that hold a path; it is relative to the folder of the configuration file."""
+FILES: Final = (
+    ("clients",),
+    ("serve", "basic_auth"),
+    ("serve", "sign"),
+    ("unity_catalog", "token_file"),
+    ("unity_catalog", "client_secret_file"),
+    ("unity_catalog", "folders"),
+    ("cache", "folder"),
+)
+"""The keys that hold a path, or several; it is relative to the folder of the configuration file."""
+SECRETS: Final = frozenset({("unity_catalog", "token"), ("unity_catalog", "client_secret")})
+"""The keys whose values are shown nowhere; names of free tables say by themselves whether theirs are."""
+SIGN_IN: Final = frozenset(UNITY_VARIABLES) - {"url", "folders", "allow_http"}
+"""The keys of ``[unity_catalog]`` that sign in."""
 VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,
     ("debug",): DEBUG_VARIABLE,
     ("spark", "master"): MASTER_VARIABLE,
+    **{("unity_catalog", key): variable for key, variable in UNITY_VARIABLES.items()},
     ("cache", "folder"): CACHE_VARIABLE,
     ("limits", "max_checkpoint_bytes"): CHECKPOINT_VARIABLE,
     ("limits", "max_decoded_bytes"): DECODED_VARIABLE,

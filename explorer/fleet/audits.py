@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,14 @@ import pyarrow as pa
 
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.options import AuditOptions
+from explorer.configuration.in_force import in_force
+from explorer.core.errors import RequestError
 from explorer.fleet.one_table import TableAudit, answer
 from explorer.fleet.places import places
 from explorer.fleet.processes import in_processes
 from explorer.fleet.record import AuditRecord
 from explorer.fleet.spark_tasks import on_spark
+from explorer.storage.configured import configured_roots, with_options
 from explorer.storage.served_root import GivenRoots
 
 SCHEMA: Final = pa.schema(
@@ -40,7 +43,7 @@ SCHEMA: Final = pa.schema(
 
 
 def audit(
-    roots: GivenRoots,
+    roots: GivenRoots | None = None,
     storage_options: Mapping[str, Any] | None = None,
     *,
     check_files: bool = False,
@@ -56,25 +59,34 @@ def audit(
     Call it below ``if __name__ == "__main__":`` in a script: other processes load the script too.
 
     Args:
-        roots: Tables, or places that hold tables: folders, or URLs of object stores.
-        storage_options: Options of the object stores; a `ServedRoot` has its own.
+        roots: Tables, or places that hold tables: folders, or URLs of object stores; None for the roots of the
+            configuration file.
+        storage_options: Options of the object stores; None for those of the configuration file. A `ServedRoot` has its
+            own.
         check_files, verify, check_footers: As in `explorer.Table.audit`.
-        processes: How many processes read; None for as many as there are processors, one reads here.
+        processes: How many processes read, one reads here; None for the number in the configuration file, otherwise as
+            many as there are processors.
         spark: Read in Spark's tasks instead.
-        resume: A file of JSON lines: tables that it says were read today at the same version are not read again, and
-            each table that is done is added to it.
+        resume: A file of JSON lines: tables that it says were read today, with the same options and as they are now,
+            are not read again, and each table that is done is added to it.
         each: Called with each table as it is done.
 
     Returns:
         A row a table with the columns of `SCHEMA`, the worst first, tables that cannot be read before all others.
 
     Raises:
-        RequestError: ``resume`` is no such file.
+        RequestError: ``resume`` is no such file; or there are no roots.
         EngineUnavailable: Spark is asked for and missing.
     """
+    given = configured_roots() if roots is None else with_options(roots, storage_options)
+    if not given:
+        raise RequestError(
+            "There is nothing to audit. Name a table or a place, or put it into the configuration as [[roots]].",
+            field="roots",
+        )
     rows = []
     options = AuditOptions(check_files=check_files, verify=verify, check_footers=check_footers)
-    for audited in audits(roots, storage_options, options=options, processes=processes, spark=spark, resume=resume):
+    for audited in audits(given, options=options, processes=processes, spark=spark, resume=resume):
         if each is not None:
             each(audited)
         rows.append(row_of(audited))
@@ -103,23 +115,28 @@ def audits(
     present = datetime.now(UTC) if now is None else now
     task = partial(answer, options=options, now=present)
 
-    def answered(known: Mapping[str, int]) -> Iterator[TableAudit]:
+    def answered(known: Mapping[str, Container[str]]) -> Iterator[TableAudit]:
         known_task, found_places = partial(task, known=known), places(roots, storage_options, searched=searched)
         if spark:
             return on_spark(found_places, known_task)
-        return in_processes(found_places, known_task, processes or os.cpu_count() or 1)
+        return in_processes(found_places, known_task, processes or _configured_processes() or os.cpu_count() or 1)
 
     if resume is None:
         yield from answered({})
         return
     with AuditRecord(Path(resume), options, present) as record:
-        for audited in answered(record.versions):
+        for audited in answered(record.states):
             if audited.known:
-                yield msgspec.structs.replace(audited, document=record.document(audited.location))
+                yield msgspec.structs.replace(audited, document=record.document(audited.location, audited.state))
                 continue
             if audited.document is not None:
-                record.add(audited.location, audited.document)
+                record.add(audited.location, audited.state, audited.document)
             yield audited
+
+
+def _configured_processes() -> int | None:
+    file = in_force().file
+    return None if file is None else file.values.audit.processes
 
 
 def ranked(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -1,14 +1,16 @@
 """A file of audits that were done: a JSON line a table, by which a stopped or repeated run goes on.
 
 Invariants: a line is written whole and at once; a last line that was cut off by a stop does not count and is replaced;
-of two lines of a table the later counts. A line counts only for an audit with the same options on the same day
-(UTC): what retention takes, who is late and what lies in the folder changes without a new version. Lines of earlier
-days never count, and are left out when the record is opened.
+of two lines of a table the later counts. A line counts only for the same table at the same version, and for an audit
+with the same options, clients, and version of this program on the same day (UTC): what retention takes, who is late
+and what lies in the folder changes without a new version. Lines of earlier days never count, and are left out when the
+record is opened.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
@@ -22,14 +24,17 @@ from explorer.auditing.document import AuditDocument
 from explorer.auditing.options import AuditOptions
 from explorer.core.errors import RequestError, StorageError
 from explorer.storage.atomic_write import atomic_write
+from explorer.system import my_clients
+from explorer.version import VERSION
 
 
 class _Line(msgspec.Struct):
-    """An audit that is done, and its options."""
+    """An audit that is done, which table it was of, and its options."""
 
     location: str
     options: dict[str, Any] = msgspec.field(name="looks")
     document: AuditDocument
+    state: str = ""
 
     def __post_init__(self) -> None:
         """Raise ValueError if the document has no time."""
@@ -49,7 +54,8 @@ class AuditRecord:
         now: The present of the audits, with a zone.
 
     Attributes:
-        versions: The version of each table that is in it, by its location.
+        states: The states of tables that are in it, as of `explorer.fleet.one_table.state_of`, by location; one
+            location may be of several servers.
 
     Raises:
         RequestError: The file is no such record.
@@ -58,9 +64,9 @@ class AuditRecord:
 
     def __init__(self, path: Path, options: AuditOptions, now: datetime) -> None:
         self._path = path
-        self._options: dict[str, Any] = _asked(msgspec.to_builtins(options))
-        self.versions: dict[str, int] = {}
-        self._places: dict[str, tuple[int, int]] = {}
+        self._options: dict[str, Any] = _asked(msgspec.to_builtins(options)) | _program(options)
+        self.states: dict[str, set[str]] = {}
+        self._places: dict[tuple[str, str], tuple[int, int]] = {}
         # It stays open: what takes the name of the file that was read is neither cut nor written to.
         try:
             self._file = path.open("a+b")
@@ -85,19 +91,19 @@ class AuditRecord:
         """Close the file."""
         self._file.close()
 
-    def document(self, location: str) -> AuditDocument:
+    def document(self, location: str, state: str) -> AuditDocument:
         """Return the audit of a table that is in the record."""
-        start, length = self._places[location]
+        start, length = self._places[location, state]
         self._file.seek(start)
         return msgspec.json.decode(self._file.read(length), type=_Line).document
 
-    def add(self, location: str, document: AuditDocument) -> None:
+    def add(self, location: str, state: str, document: AuditDocument) -> None:
         """Add a table that is done.
 
         Raises:
             StorageError: The file cannot be written.
         """
-        line = msgspec.json.encode(_Line(location, self._options, document)) + b"\n"
+        line = msgspec.json.encode(_Line(location, self._options, document, state)) + b"\n"
         try:
             while line:
                 line = line[os.write(self._file.fileno(), line) :]
@@ -119,8 +125,8 @@ class AuditRecord:
         place = 0
         for _, length, record in counting:
             if _asked(record.options) == self._options and record.day == day:
-                self.versions[record.location] = record.document.version
-                self._places[record.location] = (place, length)
+                self.states.setdefault(record.location, set()).add(record.state)
+                self._places[record.location, record.state] = (place, length)
             place += length
 
     def _leave_out_others(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -156,6 +162,13 @@ class AuditRecord:
         return StorageError(
             f"The record {self._path} cannot be read or written: {error.strerror}.", path=str(self._path)
         )
+
+
+def _program(options: AuditOptions) -> dict[str, Any]:
+    """Return what findings depend on besides the table and the options."""
+    clients = my_clients(options.clients)
+    known = hashlib.sha256(repr(clients).encode()).hexdigest() if clients else None
+    return _asked({"program": VERSION, "clientsDigest": known})
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class _TaskResult(msgspec.Struct):
     document: AuditDocument | None
     error: dict[str, Any] | None
     known: bool
+    state: str
 
 
 def on_spark(places: Iterator[ServedRoot | TableAudit], task: Task) -> Iterator[TableAudit]:
@@ -49,9 +50,16 @@ def on_spark(places: Iterator[ServedRoot | TableAudit], task: Task) -> Iterator[
 
     given = list(places)
     yield from (place for place in given if isinstance(place, TableAudit))
-    tables = [place for place in given if isinstance(place, ServedRoot)]
-    for place in tables:
-        _check_seen(place.place)
+    tables = list[ServedRoot]()
+    for place in given:
+        if not isinstance(place, ServedRoot):
+            continue
+        try:
+            _check_seen(place.place)
+        except RequestError as error:
+            yield TableAudit(place.place, error=error)
+        else:
+            tables.append(place)
     # A location may be that of several tables, of several servers.
     numbered = {str(number): place for number, place in enumerate(tables)}
     answers = map_tables("Audit", list(numbered), partial(_in_task, task=task, tables=numbered), _ANSWERS).result()
@@ -68,13 +76,16 @@ def _check_seen(place: str) -> None:
 def _in_task(number: str, task: Task, tables: Mapping[str, ServedRoot]) -> dict[str, Any]:
     audited = task(tables[number])
     error = None if audited.error is None else audited.error.facts()
-    return {"location": number, "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known))}
+    return {
+        "location": number,
+        "answer": msgspec.json.encode(_TaskResult(audited.document, error, audited.known, audited.state)),
+    }
 
 
 def _read_answer(location: str, content: bytes) -> TableAudit:
     answer = msgspec.json.decode(content, type=_TaskResult)
     error = None if answer.error is None else _error_of(answer.error)
-    return TableAudit(location, answer.document, error, answer.known)
+    return TableAudit(location, answer.document, error, answer.known, answer.state)
 
 
 def _error_of(facts: dict[str, Any]) -> ExplorerError:

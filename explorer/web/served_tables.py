@@ -38,6 +38,7 @@ from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.web.table_list import TableList
+from explorer.web.visit import Visits
 
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
@@ -165,6 +166,7 @@ class Catalog(FollowedTables):
     ) -> None:
         self.roots = served_roots(roots, most=most)
         self.list = TableList(self.roots)
+        self.visits = Visits(self.list)
         self._sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits

@@ -35,7 +35,7 @@ class TableListing:
         refs: The tables so far, by name.
         unlisted: Folders that cannot be listed, the roots first.
         listed: How many folders were listed.
-        searching: Whether a first search, or one that a person asked for, goes on.
+        searching: Whether a first search goes on, or one that the visitor asked for.
         seconds: How long it has taken so far.
         stopped: Whether a person ended it.
         cut: Roots with more tables than are listed.
@@ -63,14 +63,15 @@ class TableList:
         self._followers: set[Callable[[], None]] = set()
         self._roots = [_RootList(root, roots.most, self._changed) for root in roots.named]
 
-    def begin(self, *, patience: float = 0.0) -> None:
+    def begin(self, *, patience: float = 0.0, resume: bool = False) -> None:
         """Search the roots that were not searched for a while, unless a person ended the search.
 
         Args:
             patience: Seconds to wait for its end.
+            resume: Go on with a search that a person ended, too.
         """
         for root in self._roots:
-            root.begin()
+            root.begin(resume=resume)
         ends = time.monotonic() + patience
         for root in self._roots:
             root.wait(ends - time.monotonic())
@@ -99,9 +100,13 @@ class TableList:
         self._followers.add(changed)
         return lambda: self._followers.discard(changed)
 
-    def listing(self) -> TableListing:
-        """Return the list as it is now."""
-        parts = [root.listing() for root in self._roots]
+    def listing(self, *, asked: bool = False) -> TableListing:
+        """Return the list as it is now.
+
+        Args:
+            asked: Show a search as one that goes on, also if it is not the first one.
+        """
+        parts = [root.listing(asked=asked) for root in self._roots]
         unlisted = [each for part in parts for each in part.unlisted]
         return TableListing(
             refs=tuple(sorted((ref for part in parts for ref in part.refs), key=lambda ref: ref.name.casefold())),
@@ -137,12 +142,14 @@ class _RootList:
         self._search: TableSearch | None = None
         self._idle = threading.Event()
         self._idle.set()
-        self._shown = self._stopped = False
+        self._shown = self._asked = self._stopped = False
         self._began = self._due = self._listed_whole = -float("inf")
 
-    def begin(self) -> None:
+    def begin(self, *, resume: bool = False) -> None:
         """Search if it is time."""
         with self._lock:
+            if self._stopped and resume:
+                self._go_on()
             if not self._idle.is_set() or self._stopped or time.monotonic() < self._due:
                 return
             first = self._search is None
@@ -155,19 +162,23 @@ class _RootList:
         with self._lock:
             self._stopped = False
             if self._idle.is_set():
-                self._start(self._root.search(most=self._most), shown=True)
+                self._start(self._root.search(most=self._most), shown=self._search is None)
+                self._asked = True
 
     def go_on(self) -> None:
         """Go on with a search that was ended or cut."""
         with self._lock:
-            self._stopped = False
-            if self._idle.is_set() and self._search is not None and not self._search.is_done:
-                self._start(self._search, shown=True)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._stopped = False
+        if self._idle.is_set() and self._search is not None and not self._search.is_done:
+            self._start(self._search, shown=True)
 
     def stop(self) -> None:
-        """End the search that is shown."""
+        """End the search."""
         with self._lock:
-            if not self._idle.is_set() and self._shown and self._search is not None:
+            if not self._idle.is_set() and self._search is not None:
                 self._stopped = True
                 self._search.stop()
 
@@ -175,10 +186,10 @@ class _RootList:
         """Wait until no search goes on."""
         self._idle.wait(max(seconds, 0))
 
-    def listing(self) -> TableListing:
+    def listing(self, *, asked: bool = False) -> TableListing:
         """Return the part of this root."""
         with self._lock:
-            searching = self._shown and not self._idle.is_set()
+            searching = (self._shown or asked) and not self._idle.is_set()
             search = self._search
             return TableListing(
                 refs=tuple(self._tables.values()),
@@ -192,7 +203,7 @@ class _RootList:
             )
 
     def _start(self, search: TableSearch, *, shown: bool) -> None:
-        self._search, self._shown, self._began = search, shown, time.monotonic()
+        self._search, self._shown, self._asked, self._began = search, shown, False, time.monotonic()
         self._idle.clear()
         threading.Thread(target=self._run, args=(search,), name="explorer-list", daemon=True).start()
 
@@ -226,7 +237,7 @@ class _RootList:
         with self._lock:
             places = [each.location for each in self._unlisted]
             self._unlisted = tuple(search.unlisted)
-            others = self._shown or places != [each.location for each in self._unlisted]
+            others = self._shown or self._asked or places != [each.location for each in self._unlisted]
             now = time.monotonic()
             if search.is_done:
                 self._stopped = False

@@ -63,7 +63,7 @@ def test_a_server_without_the_delta_api_is_served_by_the_older_calls(orders: Uni
     assert (table.snapshot().version, table.catalog_entry.owner) == (0, "ada")
     assert orders.count("GET", "/delta/v1/config") == 1
     orders.state.table("main", "shop", "orders").properties["delta.feature.catalogManaged"] = "supported"
-    with pytest.raises(UnsupportedFeature, match="no Delta API"):
+    with pytest.raises(UnsupportedFeature, match=r"no Delta API .* it answers GET /delta/v1/config with 404"):
         opened()
 
 
@@ -296,3 +296,81 @@ def test_an_answer_that_drips_without_end_holds_no_thread(orders: UnityServer, m
     while any(thread.name == "explorer-catalog" for thread in threading.enumerate()) and time.monotonic() < ends:
         time.sleep(0.05)
     assert not [thread for thread in threading.enumerate() if thread.name == "explorer-catalog"]
+
+
+def test_headers_that_drip_without_end_are_given_up_and_hold_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_session, "LONGEST", 0.5)
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Header: ")
+            try:
+                while True:
+                    connection.sendall(b"x")
+                    time.sleep(0.05)
+            except OSError:
+                ended.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=(listener,), daemon=True).start()
+        with pytest.raises(CatalogError, match="given up") as slow:
+            HttpSession(CatalogSettings(f"http://127.0.0.1:{listener.getsockname()[1]}")).post("/tables", {})
+        assert slow.value.reason == "timeout"
+        assert ended.wait(30), "the connection is closed"
+    ends = time.monotonic() + 30
+    while (alive := [each for each in threading.enumerate() if each.name == "explorer-catalog"]) and (
+        time.monotonic() < ends
+    ):
+        time.sleep(0.05)
+    assert alive == []
+
+
+def test_a_server_that_is_replaced_by_a_newer_one_is_asked_again(
+    orders: UnityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = client(orders.url)
+    orders.delta = False
+    assert [asks.loads_tables("main"), asks.loads_tables("main")] == [False, False]
+    assert orders.count("GET", "/delta/v1/config") == 1
+    orders.delta = True
+    monkeypatch.setattr("explorer.catalogs.client._ASK_AGAIN", 0.0)
+    asks = client(orders.url)
+    orders.delta = False
+    assert not asks.loads_tables("main")
+    orders.delta = True
+    assert asks.loads_tables("main"), "after a time"
+    orders.delta = False
+    with pytest.raises(CatalogError):
+        asks.load_table(explorer_address())
+    assert not asks.loads_tables("main"), "after an answer that is none of the contract"
+
+
+def test_what_is_remembered_of_a_server_ends_with_a_failure_of_another_kind(orders: UnityServer) -> None:
+    asks = client(orders.url)
+    orders.delta = False
+    assert not asks.loads_tables("main")
+    orders.delta = True
+    orders.faults.append(lambda _: refused(500, "InternalServerErrorException"))
+    with pytest.raises(CatalogError):
+        asks.table_info(explorer_address())
+    orders.faults.clear()
+    assert asks.loads_tables("main")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"endpoints": [], "protocol-version": "1.0"}, "lacks GET /v1/catalogs"),
+        ({"endpoints": ["x"], "protocol-version": "2.0"}, "is of version 2.0, and this program knows 1.0"),
+    ],
+)
+def test_a_managed_table_on_a_server_of_another_version_is_refused_with_what_is_missing(
+    orders: UnityServer, config: dict[str, Any], said: str
+) -> None:
+    orders.faults.append(lambda request: Answer(200, config) if request.path == "/delta/v1/config" else None)
+    assert opened().snapshot().version == 0
+    orders.state.table("main", "shop", "orders").properties["delta.feature.catalogManaged"] = "supported"
+    with pytest.raises(UnsupportedFeature, match=said):
+        opened()

@@ -61,6 +61,14 @@ PROOFS: Final = (
         "3 processes of ours with 450 commits, delta-spark with 50; delta-spark reads the same rows in the end",
     ),
     Proof(
+        "store-servers",
+        _COMMITS,
+        "tests/prove/test_store_servers.py",
+        "snapshot, rows, change feed, commit, checkpoint, a vacuum that is planned, a race of 4 writers, roots, and "
+        "refusals on servers of S3 (versitygw), Azure (azurite) and Google Cloud Storage (an emulator), each where it "
+        "is installed",
+    ),
+    Proof(
         "store-conditions",
         _COMMITS,
         "tests/storage/test_put_conditions.py",

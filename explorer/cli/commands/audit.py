@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -30,8 +31,9 @@ from explorer.cli.in_force import roots_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.report_files import check_place
 from explorer.cli.tables import location_of, open_root
-from explorer.core.errors import RequestError
+from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
+from explorer.storage.configured import named_roots
 from explorer.storage.schemes import spellings
 from explorer.storage.served_root import ServedRoot
 
@@ -103,7 +105,13 @@ class ManyTables:
         ),
     ] = None
     processes: Annotated[
-        int | None, _many_option("--processes", metavar="N", min=1, help="Number of processes (default: one per core).")
+        int | None,
+        _many_option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help="Number of processes (default: that of the configuration, otherwise one per core).",
+        ),
     ] = None
 
     @property
@@ -142,8 +150,10 @@ def audit(
         check_place(many.resume)
     use_clients(clients)
     use_spark(spark, spark_conf)
-    roots = roots_of(list(map(location_of, tables or ())), "TABLE")
+    roots, refused = _located(tables or ())
     options = checks.options()
+    if refused and (wanted.any or options.of_one_table) and refused[0].error is not None:
+        raise refused[0].error
     if wanted.any:
         if many.any:
             raise RequestError(
@@ -159,10 +169,11 @@ def audit(
         if options.of_one_table:
             audited = iter([_one(roots, options)])
         else:
-            audited = audits(
+            begun = audits(
                 roots, options=options, processes=many.processes, spark=spark is not None, resume=many.resume,
                 searched=counts.searched,
             )  # fmt: skip
+            audited = chain(refused, begun if roots else ())
         for each in audited:
             counts.done()
             if each.error is not None:
@@ -177,6 +188,25 @@ def audit(
     if not json:
         _print(rank, done)
     return broken or (_FINDINGS if severe else 0)
+
+
+def _located(texts: Sequence[str]) -> tuple[list[ServedRoot], list[TableAudit]]:
+    """Return where tables are, those of the configuration if none is named; and an error for each wrong name.
+
+    Raises:
+        EngineUnavailable: A name needs Spark, and Spark does not start.
+    """
+    if not texts:
+        return roots_of(None, "TABLE"), []
+    roots, refused = list[ServedRoot](), list[TableAudit]()
+    for text in texts:
+        try:
+            roots += named_roots([location_of(text)])
+        except EngineUnavailable:
+            raise
+        except ExplorerError as error:
+            refused.append(TableAudit(text, error=error))
+    return roots, refused
 
 
 def _one(roots: Sequence[ServedRoot], options: AuditOptions) -> TableAudit:

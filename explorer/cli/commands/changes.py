@@ -64,7 +64,7 @@ def changes(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
-    exact_csv: ExactCsvFlag = False,
+    exact_csv: ExactCsvFlag = None,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
     inferred: Annotated[
@@ -99,7 +99,7 @@ def changes(
 
     JSON lines hold values as those of `rows` do. Stderr names the versions that were inferred or skipped.
     """
-    check_output_options(output, exact_csv=exact_csv)
+    exact = check_output_options(output, exact_csv=exact_csv)
     use_spark(spark, spark_conf)
     keys = key or []
     with patience("Reading the log"):
@@ -111,7 +111,7 @@ def changes(
     most = SCREEN if limit is None and output is None and not json else limit
     read = None if spark is not None else _small_changes(opened, sources, most, keys)
     if output is not None:
-        _write(opened, sources, keys, limit, output, read=read, exact_csv=exact_csv, as_json=json)
+        _write(opened, sources, keys, limit, output, read=read, exact_csv=exact, as_json=json)
     elif json:
         _print_json(opened, sources, keys, limit, read)
     else:

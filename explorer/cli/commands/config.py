@@ -11,14 +11,17 @@ import msgspec
 import typer
 
 from explorer.cli.arguments import JsonFlag
-from explorer.cli.in_force import in_force, options_of_root
+from explorer.cli.in_force import in_force
 from explorer.cli.output import emit, listing, note
+from explorer.configuration.in_force import catalog_in_force, variable_text
 from explorer.configuration.key_lines import Key, spelled
+from explorer.configuration.place import OFF
 from explorer.configuration.reading import ConfigurationFile, read_configuration
-from explorer.configuration.records import VARIABLES, Configuration
+from explorer.configuration.records import SECRETS, VARIABLES, Configuration
 from explorer.core.errors import InvalidConfiguration, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.credentials import HIDDEN, secrets_of, without_credentials
+from explorer.storage.configured import options_of_root
 from explorer.storage.served_root import ServedRoot
 from explorer.variables import CACHE_VARIABLE
 
@@ -100,14 +103,15 @@ def _check_roots(file: ConfigurationFile) -> None:
 
 def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:
     """Yield every setting."""
-    for key, value in _leaves(file.values, ()):
+    counting = msgspec.structs.replace(file.values, unity_catalog=catalog_in_force(file.values.unity_catalog))
+    for key, value in _leaves(counting, ()):
         variable = VARIABLES.get(key)
         if key == ("cache", "enabled"):
             variable = CACHE_VARIABLE if os.environ.get(CACHE_VARIABLE, "").lower() == "off" else None
-        line = file.lines.get(key)
+        line = None if _yields(file.values, key, value) else file.lines.get(key)
         if variable and (named := os.environ.get(variable)) and not _is_from(value, named):
             yield SettingLine(
-                key=spelled(key), value=without_credentials(named), source="environment", line=None, variable=variable
+                key=spelled(key), value=_harmless(key, named), source="environment", line=None, variable=variable
             )
             continue
         yield SettingLine(
@@ -119,9 +123,14 @@ def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:
         )
 
 
+def _yields(values: Configuration, key: Key, value: object) -> bool:
+    """Return whether a key of the file does not count, as the environment names another catalog or sign-in."""
+    return key[0] == "unity_catalog" and getattr(values.unity_catalog, str(key[-1])) != value
+
+
 def _is_from(value: object, named: str) -> bool:
     """Return whether a variable has its value from the file, which is in force while this command runs."""
-    return value is not None and named == ("1" if value is True else "off" if value is False else str(value))
+    return named == (OFF if value is False else variable_text(value))
 
 
 def _leaves(value: Any, key: Key) -> Iterator[tuple[Key, Any]]:
@@ -144,6 +153,8 @@ def _harmless(key: Key, value: Any) -> Any:
         return tuple(without_credentials(each) for each in value)
     if not isinstance(value, str):
         return value
+    if key in SECRETS:
+        return HIDDEN
     free = "storage_options" in key or "conf" in key
     hidden = free and bool(secrets_of({str(key[-1]): value}))
     return HIDDEN if hidden else without_credentials(value)

@@ -6,7 +6,6 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
-from explorer.cli.in_force import options_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.tables import location_of
 from explorer.core.log.catalog_commits import CommitCatalog
@@ -14,6 +13,7 @@ from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
+from explorer.storage.configured import options_of
 from explorer.storage.roots import is_catalog_address
 
 _FINDINGS: Final = 1

@@ -14,7 +14,6 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
 from explorer.cli.errors import exit_code
-from explorer.cli.in_force import options_of
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named
@@ -31,6 +30,7 @@ from explorer.core.transaction.commit_plan import (
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
+from explorer.storage.configured import options_of
 
 if TYPE_CHECKING:
     from explorer.new_table import NewTable

@@ -54,7 +54,7 @@ def rows(
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
-    exact_csv: ExactCsvFlag = False,
+    exact_csv: ExactCsvFlag = None,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
@@ -71,7 +71,7 @@ def rows(
     In Parquet a variant is its two binaries. If the log contradicts itself, so that other clients read other rows, an
     error with both counts follows the rows, and the exit code is 3.
     """
-    check_output_options(output, exact_csv=exact_csv)
+    exact = check_output_options(output, exact_csv=exact_csv)
     use_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = open_named(table)
@@ -79,7 +79,7 @@ def rows(
     most = SCREEN if limit is None and output is None and not json else limit
     page = None if spark is not None else _first_rows(opened, snapshot, most, where)
     if output is not None:
-        _write(opened, snapshot, where, limit, output, page=page, exact_csv=exact_csv, as_json=json)
+        _write(opened, snapshot, where, limit, output, page=page, exact_csv=exact, as_json=json)
     elif json:
         _print_json(opened, snapshot, where, limit, page)
     elif page is not None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from explorer.configuration.in_force import spark_settings
 from explorer.core.errors import EngineUnavailable
 from explorer.debug import log_failure
 from explorer.spark.engine.start_times import StartTimes
@@ -204,9 +205,11 @@ class Engine:
         from explorer.spark.engine import gateway
 
         master = self._where()
+        # A session of the user is as the user made it, whatever the configuration file says.
+        settings = spark_settings() | self._conf
         if master.startswith("sc://"):
             self._report("connecting to the Spark Connect server")
-            return gateway.connect(master, self._conf), True
+            return gateway.connect(master, settings), True
         users = gateway.adopt(self._report)
         if users is not None and self._conf:
             raise EngineUnavailable(
@@ -216,7 +219,7 @@ class Engine:
             )
         if users is not None:
             return users, False
-        return gateway.launch(master, self._conf, self._report), True
+        return gateway.launch(master, settings, self._report), True
 
     def _notice_death(self) -> None:
         session = self._session

@@ -66,7 +66,8 @@ class HomeSession(Session):
         self._listed: tuple[TableRef, ...] = ()
         self._reads_all = False
         self._is_complete = True
-        self._unfollow = catalog.list.follow(self._list_changed)
+        self._visit = catalog.visits.begin()
+        self._visit.follow(self._list_changed)
         super().__init__(host, query, theme, screen=screen, later=later)
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -86,12 +87,13 @@ class HomeSession(Session):
 
     def opened(self) -> None:
         """Search for tables again and again while the window is open."""
+        self._visit.attend()
         self.host.every(_LOOK_EVERY, self._search_again_and_again)
 
     def closed(self) -> None:
         """Stop reading tables for the window."""
         self._reading.stop()
-        self._unfollow()
+        self._visit.leave()
 
     # --- the page, on a thread
 
@@ -121,8 +123,8 @@ class HomeSession(Session):
     def _home(self, address: Address, *, patience: float) -> Rendered:
         """Return the list: names at once, and the known tables. Of many tables none is read before that."""
         try:
-            self._catalog.list.begin(patience=patience)
-            listing = self._catalog.list.listing()
+            self._visit.begin(patience=patience)
+            listing = self._visit.listing()
             refs = self._listed = listing.refs
             if self.is_open or len(refs) <= _FEW_TABLES:
                 self._reading.begin(self._wanted(address), patience=patience)
@@ -159,35 +161,35 @@ class HomeSession(Session):
 
     def _search_again_and_again(self) -> None:
         """Search again if it is time, and show how far a search is, also one that finds nothing for long."""
-        self._catalog.list.begin()
-        if self._catalog.list.listing().searching:
+        self._visit.begin()
+        if self._visit.listing().searching:
             self._show_search()
 
     def _show_list(self) -> None:
         """Show the tables that were found: a page that is full stays as it is until all are found."""
-        if self._catalog.list.listing().searching and len(self.shown.rows) >= PAGE:
+        if self._visit.listing().searching and len(self.shown.rows) >= PAGE:
             self._show_search()
         else:
             self.draw_again()
 
     def _show_search(self) -> None:
         """Show how far the search is."""
-        listing = self._catalog.list.listing()
+        listing = self._visit.listing()
         self._listed = listing.refs
         rows = self._reading.rows(listing.refs)
         self.drawing.send_again("lead")
         self.drawing.patch(search_lines(self._catalog, address_of(self.query), rows, listing), self.newest)
 
     def _stop_search(self, message: Message) -> None:
-        self._catalog.list.stop()
+        self._visit.stop()
         self.show_same(message)
 
     def _search_on(self, message: Message) -> None:
-        self._catalog.list.go_on()
+        self._visit.go_on()
         self.show_same(message)
 
     def _search_again(self, message: Message) -> None:
-        self._catalog.list.again()
+        self._visit.again()
         self.show_same(message)
 
     # --- as the tables are read

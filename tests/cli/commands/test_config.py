@@ -12,19 +12,24 @@ from typing import Any
 import msgspec
 import pytest
 
+import explorer
+from explorer.catalogs.settings import settings_from
 from explorer.cli import in_force
 from explorer.cli.app import command_group, run
 from explorer.cli.commands.serving import ServeFlags
+from explorer.cli.row_output import check_output_options
 from explorer.configuration.reading import read_configuration
 from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
-from explorer.core.errors import RequestError
-from explorer.storage import open_store
+from explorer.core.errors import InvalidConfiguration, RequestError, TableNotFound
+from explorer.storage import configured, open_store
 from explorer.variables import CACHE_VARIABLE
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 from tests.support.shared_tables import REPOSITORY
 
 SECRET = "tell-nobody-4711"
+OTHER_SIGN_IN = ("token", "client_id", "client_secret", "client_secret_file", "oauth_url")
+"""What signs in to a catalog in place of the file of a token, so that it is not in the same example."""
 GUIDE = REPOSITORY / "docs" / "guide" / "settings.md"
 
 
@@ -135,7 +140,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
     seen = dict[str, dict[str, str]]()
 
     def command(*, table: str) -> int:
-        seen.update({place: in_force.options_of(place) for place in places})
+        seen.update({place: configured.options_of(place) for place in places})
         return 0
 
     places = ["s3://lake", "s3://lake/t", "s3://lake/deep/t", "s3://lake-2/t", str(tmp_path)]
@@ -148,7 +153,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
         "s3://lake-2/t": {"region": "other"},
         str(tmp_path): {"region": "other"},
     }
-    assert in_force.options_of("s3://lake/t") == {}, "it ends with the command"
+    assert configured.options_of("s3://lake/t") == {}, "it ends with the command"
 
 
 def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_environment(
@@ -159,7 +164,8 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
         'clients = "c.toml"\ndebug = true\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\nfolder = "f"\n'
         "[limits]\n"
         "max_checkpoint_bytes = 5\nmax_decoded_bytes = 6\nstrict_types = true\n[deadlines]\nanalysis_seconds = 7\n"
-        "expression_seconds = 8.5\n",
+        'expression_seconds = 8.5\n[unity_catalog]\nurl = "https://c"\ntoken_file = "t"\nfolders = ["l", "/m"]\n'
+        "allow_http = true\n",
     )
     seen = dict[str, str | None]()
 
@@ -181,6 +187,13 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
         ("limits", "strict_types"): "1",
         ("deadlines", "analysis_seconds"): "7.0",
         ("deadlines", "expression_seconds"): "8.5",
+        ("unity_catalog", "url"): "https://c",
+        ("unity_catalog", "token_file"): str(tmp_path / "t"),
+        ("unity_catalog", "folders"): f"{tmp_path}/l:/m",
+        ("unity_catalog", "allow_http"): "1",
+    } | {
+        ("unity_catalog", key): None
+        for key in ("token", "client_id", "client_secret", "client_secret_file", "oauth_url")
     }
     assert os.environ["DELTA_EXPLORER_SPARK"] == "local[9]"
     assert CACHE_VARIABLE not in os.environ
@@ -215,6 +228,48 @@ def test_every_flag_of_serve_and_every_shared_option_has_its_key() -> None:
     assert {"clients", "debug", "storage_options", "spark", "cache"} <= set(Configuration.__struct_fields__)
 
 
+KEYS = {
+    "--storage-option": "storage_options",
+    "--spark": "spark.master",
+    "--spark-conf": "spark.conf",
+    "--clients": "clients",
+    "--debug": "debug",
+    "--no-cache": "cache.enabled",
+    "--exact-csv": "exact_csv",
+    "--processes": "audit.processes",
+}
+OF_ONE_CALL = {
+    *("--add", "--after", "--all", "--at", "--beside", "--case", "--chain-head", "--column", "--commit", "--config"),
+    *(
+        "--details",
+        "--diff",
+        "--fail-on",
+        "--file",
+        "--files",
+        "--finding",
+        "--folder",
+        "--footers",
+        "--from",
+        "--help",
+    ),
+    *("--html", "--inferred", "--json", "--key", "--limit", "--list", "--masked", "--note", "--output", "--plan"),
+    *("--quiet", "--reason", "--remove", "--request", "--resume", "--rows", "--rules", "--schema-version", "--since"),
+    *("--skip-holes", "--state", "--statement", "--timestamp", "--to", "--try", "--user", "--verify", "--version"),
+    *("--what-if", "--where", "--yes"),
+}
+"""Options that say what is done, read, or written once: they are no settings."""
+
+
+def test_every_option_has_its_key_or_is_of_one_call() -> None:
+    group: Any = command_group()
+    flags = {each.opts[0] for command in group.commands.values() for each in command.params if each.opts[0][:2] == "--"}
+    flags |= {each.opts[0] for each in group.params}
+    of_serve = {f"--{name.replace('_', '-')}" for name in Serve.__struct_fields__}
+    assert flags - of_serve - set(KEYS) <= OF_ONE_CALL
+    known = {f"{table}.{name}".strip(".") for table, record in TABLES.items() for name in record.__struct_fields__}
+    assert set(KEYS.values()) <= known
+
+
 def test_every_command_takes_the_configuration_and_those_of_tables_take_options_of_stores() -> None:
     group: Any = command_group()
     for name, command in at_least_one(group.commands.items()):
@@ -236,12 +291,13 @@ def test_the_example_of_the_guide_has_every_key_and_runs(
     keys = {(str(key[0]) if len(key) > 1 else "", str(key[-1])) for key in lines if isinstance(key[-1], str)}
     for table, record in at_least_one(TABLES.items()):
         for name in at_least_one(record.__struct_fields__):
-            assert (table, name) in keys, f"{table}.{name}"
+            assert (table, name) in keys or (table == "unity_catalog" and name in OTHER_SIGN_IN), f"{table}.{name}"
     told = _checked(file, capfd)
-    assert {each["source"] for each in told.values()} == {"file"} | {
-        each["source"] for each in told.values() if each["key"] == "roots[1].name"
-    }
+    elsewhere = {"roots[1].name", *(f"unity_catalog.{name}" for name in OTHER_SIGN_IN)}
+    assert {each["key"] for each in told.values() if each["source"] != "file"} == elsewhere
     page = GUIDE.read_text("utf-8")
+    for name in at_least_one(OTHER_SIGN_IN):
+        assert f"`{name}`" in page or f"{name} = " in page
     for key, variable in at_least_one(VARIABLES.items()):
         assert f"| `{variable}` | `{'.'.join(map(str, key))}` |" in page
 
@@ -272,7 +328,7 @@ def test_roots_of_two_servers_with_one_address_are_both_served_each_with_its_opt
 def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: Path) -> None:
     file = _file(tmp_path, SERVERS)
     with in_force._using(file, {}), pytest.raises(RequestError, match="one and two"):
-        in_force.options_of("s3a://lake/shop/orders")
+        configured.options_of("s3a://lake/shop/orders")
     with in_force._using(file, {"aws_endpoint": "http://127.0.0.1:2"}):
         (root,) = in_force.roots_of(["s3://lake/shop/"], "ROOT")
     assert (root.name, root.storage_options) == ("two", {"aws_endpoint": "http://127.0.0.1:2"})
@@ -280,8 +336,8 @@ def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: P
 
 def test_options_of_a_root_in_a_catalog_are_those_of_its_tables(tmp_path: Path) -> None:
     with in_force._using(_file(tmp_path, SERVERS), {}):
-        assert in_force.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
-        assert in_force.options_of("uc://main.shopping.orders") == {}
+        assert configured.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
+        assert configured.options_of("uc://main.shopping.orders") == {}
 
 
 def test_a_root_beside_the_folder_of_the_file_keeps_its_name(tmp_path: Path) -> None:
@@ -318,3 +374,112 @@ def test_values_of_the_record_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Configuration().debug = True  # type: ignore[misc]
     assert msgspec.structs.asdict(Configuration())["roots"] == ()
+
+
+CATALOG = '[unity_catalog]\nurl = "https://ours"\ntoken = "tell-nobody-4711"\n'
+
+
+def test_the_sign_in_of_the_file_is_sent_to_the_catalog_of_the_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = _file(tmp_path, CATALOG)
+    with in_force._using(file, {}):
+        assert (settings_from().url, settings_from().token) == ("https://ours", SECRET)
+    monkeypatch.setenv("UNITY_CATALOG_URL", "https://theirs")
+    with in_force._using(file, {}):
+        assert (settings_from().url, settings_from().token) == ("https://theirs", "")
+    assert _checked(file, capfd)["unity_catalog.token"]["value"] is None
+    monkeypatch.delenv("UNITY_CATALOG_URL")
+    for variable in at_least_one(["UNITY_CATALOG_CLIENT_ID", "UNITY_CATALOG_TOKEN_FILE"]):
+        monkeypatch.setenv(variable, str(_file(tmp_path / "..", "another-sign-in")))
+        with in_force._using(file, {}):
+            assert "UNITY_CATALOG_TOKEN" not in os.environ
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("UNITY_CATALOG_TOKEN", f"other-{SECRET}")
+    told = _checked(file, capfd)["unity_catalog.token"]
+    assert (told["value"], told["source"]) == ("***", "environment")
+
+
+def test_check_hides_the_token_of_a_catalog(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = _file(tmp_path, CATALOG)
+    assert _checked(file, capfd)["unity_catalog.token"]["value"] == "***"
+    file.chmod(0o644)
+    assert run(["config", "--config", str(file)]) == 0
+    shown = capfd.readouterr()
+    assert (SECRET in shown.out + shown.err, "chmod 600" in shown.err) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('token = "x"', 2, "unity_catalog.token: this table has no url"),
+        ('url = "https://c"\ntoken = "x"\ntoken_file = "y"', 4, "token_file: token is set, too"),
+    ],
+)
+def test_a_sign_in_without_its_server_or_twice_is_refused(tmp_path: Path, text: str, line: int, said: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=said) as caught:
+        read_configuration(_file(tmp_path, f"[unity_catalog]\n{text}\n"))
+    assert caught.value.line == line
+
+
+def test_a_token_is_read_from_its_file_each_time_and_a_wrong_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    variables = {"UNITY_CATALOG_URL": "https://c", "UNITY_CATALOG_TOKEN_FILE": str(file)}
+    for token in at_least_one(["first", "renewed"]):
+        file.write_text(f"{token}\n", encoding="utf-8")
+        assert settings_from(variables).token == token
+    for content in at_least_one([b"", b"\xe4", b"x" * 70_000]):
+        file.write_bytes(content)
+        with pytest.raises(RequestError, match="UNITY_CATALOG_TOKEN_FILE"):
+            settings_from(variables)
+    file.unlink()
+    with pytest.raises(RequestError, match="No such file"):
+        settings_from(variables)
+
+
+def test_python_programs_use_the_options_and_the_variables_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(open_store(tmp_path / "lake" / "orders"), {0: (PROTOCOL, METADATA, add("a"))})
+    file = _file(
+        tmp_path,
+        '[[roots]]\nplace = "lake"\n[[roots]]\nplace = "s3://b"\nstorage_options = {nonsense = "1"}\n'
+        "[deadlines]\nanalysis_seconds = 7\n[audit]\nprocesses = 1\n",
+    )
+    monkeypatch.setenv("DELTA_EXPLORER_CONFIG", str(file))
+    explorer.open_table(tmp_path / "lake" / "orders")
+    assert os.environ["DELTA_EXPLORER_ANALYSIS_SECONDS"] == "7.0"
+    with pytest.raises(RequestError, match="nonsense"):
+        explorer.open_table("s3://b/t")
+    with pytest.raises(TableNotFound):
+        explorer.open_table(tmp_path / "nowhere", storage_options={}).snapshot()
+    rows = explorer.audit().to_pylist()
+    assert [row["table"] for row in rows if row["error"] is None] == [f"file://{tmp_path}/lake/orders"]
+    assert [row["error"] for row in rows if row["error"]] == ["RequestError"]
+    file.write_text("prot = 1\n", encoding="utf-8")
+    with pytest.raises(InvalidConfiguration, match="line 1"):
+        explorer.open_table(tmp_path / "lake" / "orders")
+    monkeypatch.setenv("DELTA_EXPLORER_CONFIG", "off")
+    explorer.open_table(tmp_path / "lake" / "orders")
+    assert "DELTA_EXPLORER_ANALYSIS_SECONDS" not in os.environ
+    with pytest.raises(RequestError, match="nothing to audit"):
+        explorer.audit()
+
+
+def test_exact_cells_of_csv_are_a_setting_that_a_flag_takes_back(tmp_path: Path) -> None:
+    with in_force._using(_file(tmp_path, "exact_csv = true\n"), {}):
+        assert check_output_options(tmp_path / "a.csv", exact_csv=None)
+        assert check_output_options(tmp_path / "a.parquet", exact_csv=None), "it concerns no other format"
+        assert not check_output_options(tmp_path / "a.csv", exact_csv=False)
+    assert not check_output_options(tmp_path / "a.csv", exact_csv=None)
+
+
+def test_a_name_that_is_wrong_is_one_line_of_an_audit_and_the_others_are_audited(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(open_store(tmp_path / "lake" / "orders"), {0: (PROTOCOL, METADATA, add("a"))})
+    file = _file(tmp_path, SERVERS)
+    assert run(["audit", "s3://lake/shop/x", str(tmp_path / "lake"), "dbfs:/x", "--json", "--config", str(file)]) == 2
+    shown = capfd.readouterr()
+    assert json.loads(shown.out)["table"] == f"file://{tmp_path}/lake/orders"
+    assert [json.loads(line)["error"] for line in shown.err.splitlines()] == ["RequestError", "RequestError"]

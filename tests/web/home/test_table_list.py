@@ -14,6 +14,7 @@ from explorer.storage.served_root import ServedRoot
 from explorer.web.home.tables import home_page
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.table_list import TableListing
+from tests.support.at_least_one import at_least_one
 from tests.support.folder_s3 import FolderS3, folder_s3
 from tests.support.lakes import small_tables
 from tests.support.logs import small_logs
@@ -78,6 +79,62 @@ def test_tables_are_there_before_the_search_has_ended_and_it_is_stopped_and_goes
     catalog.list.go_on()
     assert len(listed(catalog).refs) == 6
     assert not catalog.list.listing().stopped
+
+
+def test_what_one_visitor_ends_goes_on_for_the_others(bucket: FolderS3) -> None:
+    small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
+    bucket.delay = 0.4
+    catalog = Catalog(root_of(bucket))
+    one, other = catalog.visits.begin(), catalog.visits.begin()
+    heard = list[str]()
+    for name, visit in at_least_one([("one", one), ("other", other)]):
+        visit.attend()
+        visit.follow(lambda name=name: heard.append(name))
+    one.begin()
+    until(lambda: bool(one.listing().refs))
+    one.stop()
+    assert (one.listing().stopped, one.listing().searching, names(one.listing())) == (True, False, ["lake/t"])
+    assert (other.listing().stopped, other.listing().searching) == (False, True)
+    heard.clear()
+    bucket.delay = 0
+    other.begin(patience=60)
+    assert len(other.listing().refs) == 6
+    assert names(one.listing()) == ["lake/t"]
+    assert "one" not in heard
+    one.go_on()
+    assert len(one.listing().refs) == 6
+
+
+def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(bucket: FolderS3) -> None:
+    small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
+    bucket.delay = 0.4
+    catalog = Catalog(root_of(bucket))
+    one, leaves = catalog.visits.begin(), catalog.visits.begin()
+    one.attend()
+    leaves.attend()
+    one.begin()
+    until(lambda: bool(one.listing().refs))
+    one.stop()
+    leaves.leave()
+    until(lambda: catalog.list.listing().stopped and not catalog.list.listing().searching)
+    one.begin(patience=1)
+    assert catalog.list.listing().stopped, "what all ended does not begin by itself"
+    bucket.delay = 0
+    late = catalog.visits.begin()
+    late.attend()
+    late.begin(patience=60)
+    assert (len(late.listing().refs), late.listing().stopped, one.listing().stopped) == (6, False, True)
+
+
+def test_a_search_that_a_visitor_asks_for_is_shown_to_that_visitor(bucket: FolderS3) -> None:
+    small_tables(bucket.folder / "lake", ["t", "a/b/c/u"])
+    catalog = Catalog(root_of(bucket))
+    asks, other = catalog.visits.begin(), catalog.visits.begin()
+    asks.begin(patience=60)
+    bucket.delay = 0.4
+    asks.again()
+    assert (asks.listing().searching, other.listing().searching) == (True, False)
+    until(lambda: not asks.listing().searching)
 
 
 @pytest.mark.usefixtures("at_once")
