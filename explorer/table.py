@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
+    from explorer.core.transaction.undoing.undo import Undo
     from explorer.core.versions.retention.horizon import Horizon
     from explorer.core.versions.retention.readable_until import FolderScan
     from explorer.job import Job
@@ -365,7 +366,7 @@ class Table(DeltaLog):
 
         Args:
             intent: A record of `explorer.core.transaction.intents.records`, or its JSON.
-            accept: Names of guards that may stay unknown.
+            accept: Names of guards that may stay unknown, or fail where they say that they can be accepted.
             check_rows: Let Spark check the rows if a guard needs it; otherwise such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that append, overwrite and merge take instead of their source.
@@ -393,6 +394,24 @@ class Table(DeltaLog):
         self.refresh()
         propose = prepared(self, wanted, context, rows)
         return make_plan(self, Request(wanted, propose, tuple(accept), check_rows, user), context, watch)
+
+    @located
+    @learning
+    def undo(self, version: int | None = None) -> Undo:
+        """Return what undoes a commit: its exact inverse, else a restore and the later commits that it undoes too.
+
+        Nothing is planned or written: ``table.plan(table.undo(7).steps[0])`` plans the first step.
+
+        Args:
+            version: The version that the commit wrote; None for the newest.
+
+        Raises:
+            VersionNotFound: The table has no such version, or the commit is no longer in the log.
+        """
+        from explorer.core.transaction.undoing.undo import undo_of
+
+        self.refresh()
+        return undo_of(self, version)
 
     @located
     @learning

@@ -26,6 +26,7 @@ from explorer.cli.commands.story import StoryLine
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine
 from explorer.cli.errors import ErrorDocument
 from explorer.core.transaction.commit_plan import PlanDocument
+from explorer.core.transaction.undoing.undo import UndoDocument
 from explorer.report import TableReport, Verification
 from explorer.report.case_file import CaseFile
 from explorer.report.erasure_statement import ErasureStatement
@@ -91,6 +92,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "story": (Printed("story", StoryLine, lines=True),),
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
+    "undo": (Printed("undo", UndoDocument),),
     "cache": (Printed("cache", CacheLine, lines=True),),
     "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),

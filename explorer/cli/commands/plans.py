@@ -1,4 +1,4 @@
-"""``plan`` and ``commit``: show a change, and make it after a person types the table's name."""
+"""``plan``, ``commit`` and ``undo``: show a change or what undoes one, and make it after the table's name is typed."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from explorer.core.transaction.commit_plan import (
     MaintenancePlan,
     MaintenanceResult,
     Plan,
+    PlanDocument,
     PlanResult,
 )
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
@@ -33,6 +34,7 @@ from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
+    from explorer.core.transaction.undoing.undo import Undo
     from explorer.new_table import NewTable
     from explorer.views.act.plan_view import LossGroup
 
@@ -47,7 +49,7 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Accept this guard as unknown. Repeatable."),
+    typer.Option("--accept", metavar="NAME", help="Accept this guard: an unknown one, or a failed one that can be accepted. Repeatable."),
 ]
 UserOption = Annotated[
     str | None,
@@ -144,6 +146,77 @@ def commit(
     elif result.outcome == "committed":
         _print_receipt(result)
     return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
+
+
+def undo(
+    table: TableArgument,
+    version: Annotated[
+        int | None, typer.Argument(metavar="[VERSION]", help="Version of the commit (default: the newest).")
+    ] = None,
+    *,
+    commit: Annotated[bool, typer.Option("--commit", help="Commit the undo, with --reason.")] = False,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, recorded in the history.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Commit without asking for the table's name.")] = False,
+    accept: AcceptOption = None,
+    user: UserOption = None,
+    check_rows: CheckRowsFlag = True,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show what undoes a commit: its exact inverse, else a restore, and what later commits lose. With --commit, do it.
+
+    Exit code 0 if the undo can be committed, or was; 5 if a guard fails, or is unknown and not accepted; 2 if nothing
+    undoes the commit.
+    """
+    if commit and not reason.strip():
+        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+    use_spark(spark, spark_conf)
+    opened, who = open_named(table), _user(user)
+    undone = opened.undo(version)
+    if not json:
+        _print_undo(undone)
+    if not undone.steps:
+        raise RequestError(f"Nothing undoes version {undone.version}: {undone.text}", version=undone.version)
+    made: list[PlanDocument] = []
+    error: CommitError | None = None
+    for step in undone.steps if commit else undone.steps[:1]:
+        with patience("Making the plan"):
+            planned = opened.plan(step, accept=tuple(accept or ()), check_rows=check_rows, user=who)
+        if not made:
+            _check_accepted(planned, accept or ())
+        if not json:
+            _print_plan(planned)
+        if not commit or not planned.committable:
+            made.append(planned.record())
+            error = None if planned.committable else guard_failed(planned)
+            break
+        if not yes and not made:
+            _confirm(opened.location.rstrip("/").rpartition("/")[2])
+        with patience("Committing"):
+            result = opened.commit(planned, reason=reason, user=who)
+        made.append(result.record())
+        if result.outcome != "committed":
+            error = _error_of(result)
+            break
+        if not json:
+            _print_receipt(result)
+    if json:
+        emit(undone.record(opened.location, tuple(made)))
+    return 0 if error is None else _refuse(error, as_json=json)
+
+
+def _print_undo(undone: Undo) -> None:
+    by = f" by {undone.user}" if undone.user else ""
+    stated = [("commit", f"{undone.operation or 'unknown'}{by}"), ("reason", undone.reason or ""), ("undo", undone.text)]
+    stated += [("no exact inverse", undone.why)] if undone.why else []
+    facts(f"Undo version {undone.version}", [(name, text) for name, text in stated if text])
+    listing(
+        ["version", "operation", "by", "reason"],
+        ((each.version, each.operation or "unknown", each.user or "", each.reason or "") for each in undone.later),
+        "",
+        numbers=("version",),
+    )
 
 
 def _target(location: str, intent: Intent) -> explorer.Table | NewTable:

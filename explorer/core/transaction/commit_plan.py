@@ -107,7 +107,7 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         intent: The requested change.
         guards: Every precondition, judged.
         consequences: The consequences.
-        accepted: Names of guards that may stay unknown.
+        accepted: Names of guards that may stay unknown, or fail where they say that they can be accepted.
     """
 
     table: str
@@ -128,7 +128,7 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             guard
             for guard in self.guards
-            if guard.status == "fail" or (guard.status == "unknown" and guard.name not in self.accepted)
+            if guard.status in {"fail", "unknown"} and not (guard.waits_for_acceptance and guard.name in self.accepted)
         )
 
     @property

@@ -12,12 +12,13 @@ from typing import Final, TypeAlias
 import msgspec
 
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.column_traces import LoggedOperation
-from explorer.core.transaction.guards.restore import UndoneCommit
+from explorer.core.transaction.guards.undone_commits import UndoneCommit, erasure_guard, undone_commits
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.new_files.file_actions import carried, unknown_fields, vector_tombstones
@@ -92,8 +93,11 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.Restore():
             target = _target(log, intent)
             unknown = unknown_fields(log, target)
-            return lambda snapshot: restore(
-                intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)
+            return lambda snapshot: _with_erasures(
+                log,
+                target,
+                restore(intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)),
+                snapshot,
             )
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
@@ -140,10 +144,30 @@ def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[Undone
     """Return the newest commits after a version, the newest first."""
     first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
     infos = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
-    return tuple(
-        UndoneCommit(version, None if info is None else info.operation, None if info is None else info.user_name)
-        for version, info in reversed(infos)
-    )
+    return tuple(UndoneCommit.of(version, info) for version, info in reversed(infos))
+
+
+def _with_erasures(log: DeltaLog, target: Snapshot, proposal: Proposal, snapshot: Snapshot) -> Proposal:
+    """Return the proposal of a restore with what it brings back of erased rows."""
+    added = [
+        (decode_path(add.path), None if add.deletion_vector is None else add.deletion_vector.unique_id)
+        for add in proposal.adds
+        if add.data_change
+    ]
+
+    def comes_back(version: int) -> bool:
+        """Return whether a file that comes back was live before an erasure and is not live, as it was, after it."""
+        files = log.snapshot(version).logical_files
+        live = set(zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True))
+        return not live.issuperset(added)
+
+    undone: tuple[UndoneCommit, ...] | ExplorerError
+    try:
+        undone = undone_commits(log.provenance_record(), target.version, snapshot.version)
+        guard = erasure_guard(undone, comes_back)
+    except ExplorerError as error:
+        guard = erasure_guard(error, comes_back)
+    return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
 def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> _OnVersion:

@@ -55,12 +55,20 @@ class GuardResult(msgspec.Struct, frozen=True):
             blocks unless it is accepted by name).
         evidence: The facts behind it: values, files, rows, versions; JSON-able, with a ``detail`` in words.
         remedy: What to do about it; None where there is nothing to do.
+        acceptable: True if it failed and blocks unless it is accepted by name, as an unknown guard does; left out
+            otherwise.
     """
 
     name: str
     status: GuardStatus
     evidence: Mapping[str, object]
     remedy: str | None = None
+    acceptable: bool | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def waits_for_acceptance(self) -> bool:
+        """True if it blocks until a person accepts it by name."""
+        return self.status == "unknown" or (self.status == "fail" and self.acceptable is True)
 
 
 class RowCheck(msgspec.Struct, frozen=True):
