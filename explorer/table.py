@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.catalogs.entry import CatalogEntry
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
+    from explorer.core.maintenance.journal import MaintenanceEntry
     from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -444,7 +445,25 @@ class Table(DeltaLog):
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
-        return do_maintenance(self, plan, context)
+        from explorer.storage.journal_folder import user_journal
+
+        return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal())
+
+    @located
+    @learning
+    def maintenance(self) -> tuple[MaintenanceEntry, ...]:
+        """Return what is known of the table's maintenance, the newest first.
+
+        That is what this user's programs did on this machine (vacuum, clean-log, checkpoint, compact-log), with person,
+        reason, digest and deleted paths, and every VACUUM that the log records.
+
+        Raises:
+            StorageError: The log or the journal cannot be read.
+        """
+        from explorer.core.maintenance.journal import maintenance_of
+        from explorer.storage.journal_folder import user_journal
+
+        return maintenance_of(self, user_journal())
 
     def batch_writer(
         self,

@@ -30,7 +30,7 @@ from explorer.core.transaction.commit_plan import (
     PlanResult,
 )
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
-from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.intents.records import CreateTable, Intent, Vacuum
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Accept this guard: an unknown one, or a failed one that can be accepted. Repeatable."),
+    typer.Option(
+        "--accept",
+        metavar="NAME",
+        help="Accept this guard: an unknown one, or a failed one that can be accepted. Repeatable.",
+    ),
 ]
 UserOption = Annotated[
     str | None,
@@ -208,7 +212,11 @@ def undo(
 
 def _print_undo(undone: Undo) -> None:
     by = f" by {undone.user}" if undone.user else ""
-    stated = [("commit", f"{undone.operation or 'unknown'}{by}"), ("reason", undone.reason or ""), ("undo", undone.text)]
+    stated = [
+        ("commit", f"{undone.operation or 'unknown'}{by}"),
+        ("reason", undone.reason or ""),
+        ("undo", undone.text),
+    ]
     stated += [("no exact inverse", undone.why)] if undone.why else []
     facts(f"Undo version {undone.version}", [(name, text) for name, text in stated if text])
     listing(
@@ -277,7 +285,7 @@ def _detail(guard: GuardResult) -> str:
 
 
 def _print_plan(planned: Plan) -> None:
-    writes = f"version {planned.commit_version}" if isinstance(planned, CommitPlan) else "no commit"
+    writes = f"version {planned.commit_version}" if isinstance(planned, CommitPlan) else _commits_of(planned)
     read = "a location without a table" if planned.read_version < 0 else f"version {planned.read_version}"
     facts(
         planned.table,
@@ -295,6 +303,12 @@ def _print_plan(planned: Plan) -> None:
     elif planned.files:
         _print_files(planned.files)
     facts("Consequences", _consequences(planned))
+
+
+def _commits_of(planned: MaintenancePlan) -> str:
+    if not isinstance(planned.intent, Vacuum) or not planned.files:
+        return "no commit"
+    return f"versions {planned.read_version + 1} and {planned.read_version + 2}, which record the vacuum"
 
 
 def _print_files(files: Sequence[MaintenanceFile]) -> None:
@@ -347,6 +361,10 @@ def _print_receipt(result: PlanResult) -> None:
         from explorer.views.act.written_lines import done_title
 
         note(f"{done_title(result)}.")
+        if result.recorded:
+            note(f"Recorded in {' and '.join(f'version {version}' for version in result.recorded)}.")
+        for text in result.notes:
+            note(f"Note: {text}")
         return
     if result.plan.proposal.recorded is None:
         note(f"Committed version {result.version}.")

@@ -289,33 +289,32 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         outcome: ``committed`` (carried out), or ``rejected`` (guards).
         plan: The plan, with the files that were written or deleted.
+        recorded: The versions whose commits record it, ascending: those around a VACUUM.
+        notes: What went wrong after the work, such as a record that could not be written.
     """
 
     outcome: str
     plan: MaintenancePlan
+    recorded: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"MaintenanceResult({self.outcome!r}, {self.plan!r})"
 
     @property
-    def version(self) -> None:
-        """No version is written."""
-        return None
+    def version(self) -> int | None:
+        """The last version that records it; None if none does."""
+        return self.recorded[-1] if self.recorded else None
 
     @property
     def conflict(self) -> None:
         """No commit can come first: nothing is put into the log."""
         return None
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing is left to go wrong after the work."""
-        return ()
-
     def record(self) -> PlanDocument:
         """Return the result as the JSON document of the command line, with the fields of a commit's result."""
         return msgspec.structs.replace(
-            self.plan.record(), outcome=self.outcome, version=None, conflict=None, notes=self.notes
+            self.plan.record(), outcome=self.outcome, version=self.version, conflict=None, notes=self.notes
         )
 
     def document(self) -> JsonObject:

@@ -226,6 +226,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.
         time_travel: What it does to the versions that can be read, in words; None if nothing is special.
         undo: How the commit can be undone, in words.
+        only_provenance: True if it is meant to hold nothing but provenance, as the commits around a VACUUM do.
     """
 
     operation: str
@@ -254,6 +255,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     change_feed: str | None = None
     time_travel: str | None = None
     undo: str = ""
+    only_provenance: bool = False
 
     def actions(self) -> tuple[Action, ...]:
         """Return the actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""

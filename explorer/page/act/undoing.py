@@ -16,9 +16,7 @@ def undo_values(view: TableView, address: Address) -> dict[str, Any]:
     return {
         "undo": undo,
         "steps_to": [(step, plan_of(address, step)) for step in undo.steps],
-        "restore_to": None
-        if undo.instead is None
-        else address.filled("restore", {"version": str(undo.instead)}),
+        "restore_to": None if undo.instead is None else address.filled("restore", {"version": str(undo.instead)}),
     }
 
 

@@ -80,9 +80,7 @@ def undone_commits(record: Provenance, after: int, last: int) -> tuple[UndoneCom
     return tuple(UndoneCommit.of(version, known.get(version)) for version in range(last, after, -1))
 
 
-def erasure_guard(
-    undone: Iterable[UndoneCommit] | ExplorerError, comes_back: Callable[[int], bool]
-) -> GuardResult:
+def erasure_guard(undone: Iterable[UndoneCommit] | ExplorerError, comes_back: Callable[[int], bool]) -> GuardResult:
     """Judge whether a restore brings back rows that one of the undone commits erased.
 
     Args:
@@ -90,13 +88,11 @@ def erasure_guard(
         comes_back: Whether rows that a version deleted may be in the files that come back.
     """
     if isinstance(undone, ExplorerError):
-        detail = f"The reasons of the undone commits could not be read, so it is not known whether one erased rows: {undone}"
+        detail = f"The undone commits could not be read, so it is not known whether one of them erased rows: {undone}"
         return GuardResult(GUARD, "unknown", {"detail": detail}, "Repair the log first, or accept this guard by name.")
     commits = list(undone)
     erasures = [commit for commit in commits if commit.erases]
-    back = [
-        commit for place, commit in enumerate(erasures) if place >= _MOST_CHECKED or comes_back(commit.version)
-    ]
+    back = [commit for place, commit in enumerate(erasures) if place >= _MOST_CHECKED or comes_back(commit.version)]
     if not back:
         detail = (
             "The rows that an undone commit erased do not come back."

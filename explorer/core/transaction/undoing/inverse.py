@@ -149,7 +149,7 @@ def _of_field_metadata(name: str, field: StructField, then: StructField, before:
 def _moved(before: Metadata, after: Metadata, now: Metadata) -> Intent | str | None:
     """Return what moves a column of the table back; None if the order did not change."""
     was, then, present = ([field.name for field in _schema(each).fields] for each in (before, after, now))
-    if was == then or present == was:
+    if was in (then, present):
         return None
     if present != then:
         return "Later commits changed the columns beside the one that moved."
@@ -212,9 +212,7 @@ def _of_properties(
         yield intents.UnsetProperties(keys=tuple(unset))
 
 
-def _changed_again(
-    record: Provenance, version: int, change: PropertyChange, now: Metadata
-) -> tuple[str, ...] | None:
+def _changed_again(record: Provenance, version: int, change: PropertyChange, now: Metadata) -> tuple[str, ...] | None:
     """Return why a property cannot be set back alone, nothing if it is back already; None if it can be."""
     present = now.configuration.get(change.key)
     if present == change.after:
@@ -238,7 +236,7 @@ def _stays(key: str) -> bool:
 def _of_attributes(before: Metadata, after: Metadata, now: Metadata, *, renames: bool) -> Iterator[Intent | str]:
     if before.id != after.id:
         yield "The commit made a new table."
-    if before.description != after.description and now.description != before.description:
+    if before.description not in (after.description, now.description):
         if now.description == after.description:
             yield intents.SetDescription(description=before.description)
         else:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.core.errors import RequestError
+from explorer.core.errors import VersionNotFound
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.transaction.commit_plan import PlanDocument
@@ -147,9 +147,15 @@ def undo_of(log: DeltaLog, version: int | None = None) -> Undo:
 
 
 def _files_of(log: DeltaLog, version: int) -> _Commit:
-    if version < 0:
-        raise RequestError(f"There is no version {version}. Versions begin at 0.", field="version")
-    (commit,) = log.commits(version, version)
+    commit = next(iter(log.commits(version, version)), None)
+    if commit is None:
+        latest = log.latest_version()
+        raise VersionNotFound(
+            f"The commit of version {version} is not in the log, so nothing is known that would undo it. Choose a "
+            f"commit that the history lists; the newest is {latest}.",
+            version=version,
+            latest=latest,
+        )
     actions = [action for line in commit.lines for action in (line.add, line.remove) if action is not None]
     return _Commit(any(action.data_change for action in actions), bool(actions))
 
@@ -182,7 +188,31 @@ def _in_words(back: Inverse) -> str:
     return f"{text}. No other commit is undone." if len(texts) == 1 else f"{text}: {_GO_ON}."
 
 
-def _step(step: Intent) -> str:  # noqa: PLR0911  # one line for each kind
+def _step(step: Intent) -> str:
+    """Return a step in words."""
+    match step:
+        case intents.DropConstraint(name=name):
+            return f"Drop the constraint {name}"
+        case intents.AddConstraint(name=name, expression=expression):
+            return f"Add the constraint {name} again: {expression}"
+        case intents.SetProperties(properties=properties):
+            return "Set " + ", ".join(f"{key} to {value!r}" for key, value in properties.items()) + " again"
+        case intents.UnsetProperties(keys=keys):
+            return f"Unset {', '.join(keys)}"
+        case intents.SetColumnMapping(mode=mode):
+            return f"Set column mapping to {mode} again"
+        case intents.SetDescription(description=description):
+            return "Set the description back" if description else "Remove the description"
+        case intents.DropFeature(feature=feature):
+            return f"Drop the feature {feature}"
+        case intents.EnableFeature(feature=feature):
+            return f"Enable the feature {feature} again"
+        case _:
+            return _other_step(step)
+
+
+def _other_step(step: Intent) -> str:
+    """Return a step on columns or domains in words."""
     match step:
         case intents.RenameColumn(column=column, to=to):
             return f"Rename {column} to {to} again"
@@ -196,22 +226,6 @@ def _step(step: Intent) -> str:  # noqa: PLR0911  # one line for each kind
             return f"Allow nulls in {column} again"
         case intents.SetColumnComment(column=column, comment=comment):
             return f"Remove the comment of {column}" if comment is None else f"Set the comment of {column} back"
-        case intents.DropConstraint(name=name):
-            return f"Drop the constraint {name}"
-        case intents.AddConstraint(name=name, expression=expression):
-            return f"Add the constraint {name} again: {expression}"
-        case intents.SetProperties(properties=properties):
-            return "Set " + ", ".join(f"{key} to {value!r}" for key, value in properties.items()) + " again"
-        case intents.UnsetProperties(keys=keys):
-            return f"Unset {', '.join(keys)}"
-        case intents.SetColumnMapping(mode=mode):
-            return f"Set column mapping to {mode} again"
-        case intents.SetDescription(description=description):
-            return "Remove the description" if not description else "Set the description back"
-        case intents.DropFeature(feature=feature):
-            return f"Drop the feature {feature}"
-        case intents.EnableFeature(feature=feature):
-            return f"Enable the feature {feature} again"
         case intents.SetDomain(domain=domain):
             return f"Set the domain {domain} back"
         case intents.RemoveDomain(domain=domain):
