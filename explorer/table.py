@@ -653,6 +653,7 @@ class Table(DeltaLog):
             case=case,
             signer=signer,
             scan=self.folder if check_files else None,
+            maintenance=self.maintenance,
             one_of_many=one_of_many,
         )
 

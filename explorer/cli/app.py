@@ -57,6 +57,7 @@ _COMMANDS: Final = {
     "plan": "plans",
     "commit": "plans",
     "undo": "plans",
+    "maintenance": "maintenance",
     "cache": "cache",
     "config": "config",
     "serve": "serving",

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-
 from explorer.core.errors import ExplorerError
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import JsonObject, JsonRecord

@@ -14,7 +14,7 @@ from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage.journal_folder import JournalFolder
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, new_store, remove, write
-from tests.support.shared_tables import REFERENCE
+from tests.support.shared_tables import reference_root
 
 SOON = {"delta.deletedFileRetentionDuration": "interval 0 hours", "delta.logRetentionDuration": "interval 1 days"}
 
@@ -47,7 +47,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reference(version: int) -> dict[str, Any]:
-    path = REFERENCE / "tables" / "vacuum" / commit_name(version)
+    path = reference_root() / "tables" / "vacuum" / commit_name(version)
     (line,) = path.read_text().splitlines()
     info: dict[str, Any] = json.loads(line)["commitInfo"]
     return info
@@ -153,7 +153,7 @@ def test_checkpoints_and_compactions_are_in_the_journal_alone_and_the_newest_com
 
 @pytest.mark.reference
 def test_vacuums_of_other_programs_are_listed_from_the_log() -> None:
-    entries = explorer.open_table(REFERENCE / "tables" / "vacuum").maintenance()
+    entries = explorer.open_table(reference_root() / "tables" / "vacuum").maintenance()
     assert [(entry.recorded_in, entry.outcome, entry.num_deleted) for entry in entries] == [
         ((8, 9), "done", 4),
         ((6, 7), "done", 0),

@@ -88,7 +88,7 @@ def erasure_guard(undone: Iterable[UndoneCommit] | ExplorerError, comes_back: Ca
         comes_back: Whether rows that a version deleted may be in the files that come back.
     """
     if isinstance(undone, ExplorerError):
-        detail = f"The undone commits could not be read, so it is not known whether one of them erased rows: {undone}"
+        detail = f"The undone commits cannot be read, so it is not known whether one of them erased rows: {undone}"
         return GuardResult(GUARD, "unknown", {"detail": detail}, "Repair the log first, or accept this guard by name.")
     commits = list(undone)
     erasures = [commit for commit in commits if commit.erases]
@@ -103,7 +103,7 @@ def erasure_guard(undone: Iterable[UndoneCommit] | ExplorerError, comes_back: Ca
     named = [commit.document() for commit in back[:_MOST_NAMED]]
     detail = f"Rows return that {_commits(back)} deleted for an erasure: {_reasons(back)}."
     remedy = (
-        "Do not restore this version if the erasure must hold: take back only what went wrong, or delete the rows again "
+        "Do not restore this version if the erasure must hold: undo only what went wrong, or delete the rows again "
         f"right afterwards. If the rows may return, accept this guard by name: {GUARD}."
     )
     evidence = {"erasures": named, "numErasures": len(back), "detail": detail}
