@@ -333,11 +333,15 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
 
 
 def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
-    from explorer.views.act.plan_view import client_losses, loss_groups
+    from explorer.views.act.plan_view import client_losses, loss_groups, used_clients, used_in_words
 
     consequences, losses = plan.consequences, client_losses(plan)
     for name, operation in (("readers", "reads"), ("writers", "writes")):
         yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
+    used = used_clients(plan)
+    if used:
+        names = ", ".join(f"{each.client} {each.version}".strip() for each in used)
+        yield "in use", f"{names}: {used_in_words(used)}."
     yield "time travel", consequences.time_travel
     yield "change feed", consequences.change_feed
     yield "undo", consequences.undo or "Unknown."

@@ -38,8 +38,10 @@ class MaintenanceEntry(JsonRecord, frozen=True, kw_only=True):
         version: The newest version of the table then.
         recorded_in: The versions whose commits record it.
         digest: That of the plan that was approved; null where only the log records it.
-        num_deleted, bytes_deleted, num_written, bytes_written: Files and their bytes; null if not known.
-        deleted, written: Their keys under the table's root, `MOST_NAMED` at most; none where only the log records it.
+        num_deleted, bytes_deleted, num_written, bytes_written: Files and their bytes; null if not known, as after a
+            failure.
+        deleted, written: Those known, by their keys under the table's root, `MOST_NAMED` at most; none where only the
+            log records it.
         time_travel: What it did to the versions that can be read, in words; empty if not known.
         source: ``journal`` (this program's, on this machine) or ``log``.
         engine: The program that did it.
@@ -122,8 +124,8 @@ def entry_of(
         version=plan.read_version,
         recorded_in=recorded,
         digest=plan.digest,
-        num_deleted=len(deleted),
-        bytes_deleted=_bytes(deleted),
+        num_deleted=len(deleted) if outcome == "done" else None,
+        bytes_deleted=_bytes(deleted) if outcome == "done" else None,
         num_written=len(written),
         bytes_written=_bytes(written),
         deleted=tuple(file.path for file in deleted[:MOST_NAMED]),

@@ -113,7 +113,7 @@ def do_maintenance(
     if not current.committable:
         return MaintenanceResult(outcome="rejected", plan=current)
     table_id = log.snapshot().metadata.id
-    around = _commits_around(log, current, context, user=user, reason=reason)
+    around = _commits_around(log, plan, current, context, user=user, reason=reason)
     if around is not None:
         around.begin()
     files: list[MaintenanceFile] = []
@@ -145,12 +145,20 @@ def do_maintenance(
 
 
 def _commits_around(
-    log: DeltaLog, plan: MaintenancePlan, context: Context, *, user: str | None, reason: str | None
+    log: DeltaLog,
+    plan: MaintenancePlan,
+    current: MaintenancePlan,
+    context: Context,
+    *,
+    user: str | None,
+    reason: str | None,
 ) -> VacuumCommits | None:
     """Return the commits around a VACUUM that deletes something; None for all else."""
-    if not isinstance(plan.intent, Vacuum) or not plan.files:
+    listed = {file.path for file in plan.files}
+    both = tuple(file for file in current.files if file.path in listed)
+    if not isinstance(plan.intent, Vacuum) or not both:
         return None
-    return VacuumCommits(log, plan, context, user=user, reason=reason)
+    return VacuumCommits(log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason)
 
 
 def _do(

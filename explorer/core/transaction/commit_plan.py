@@ -39,6 +39,8 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
         time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
         undo: How to undo it, in words.
+        in_use: The clients in use and what each can do, harmed or not: client, version, role, owner, note, seen (it
+            wrote the table), read, write, readAfter, writeAfter; left out if none is known.
     """
 
     readers: tuple[Mapping[str, object], ...] = ()
@@ -46,6 +48,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
     time_travel: str = "No version is lost."
     change_feed: str = "Nothing changes for readers of the change data feed."
     undo: str = ""
+    in_use: tuple[Mapping[str, object], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):

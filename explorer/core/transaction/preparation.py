@@ -6,11 +6,14 @@ rebase neither reads nor writes again what did not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
+from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.my_clients import MyClient, with_writers
+from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
@@ -27,7 +30,7 @@ from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard
+from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard, readers_guard
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
@@ -106,15 +109,21 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.RenameColumn() | intents.DropColumns():
-            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, with_unknown), snapshot)
+            return lambda snapshot: _with_traces(
+                log, intent, propose(intent, snapshot, with_unknown), snapshot, context.clients
+            )
         case _:
             return lambda snapshot: propose(intent, snapshot, with_unknown)
 
 
 def _with_traces(
-    log: DeltaLog, intent: intents.RenameColumn | intents.DropColumns, proposal: Proposal, snapshot: Snapshot
+    log: DeltaLog,
+    intent: intents.RenameColumn | intents.DropColumns,
+    proposal: Proposal,
+    snapshot: Snapshot,
+    clients: Sequence[MyClient],
 ) -> Proposal:
-    """Return the proposal with what earlier commits name of its columns."""
+    """Return the proposal with what earlier commits name of its columns, and which clients may do so."""
     try:
         commits = log.provenance_record().commits
     except ExplorerError as error:
@@ -125,11 +134,15 @@ def _with_traces(
     else:
         infos = ((commit.version, commit.info) for commit in commits if commit.version <= snapshot.version)
         operations = (
-            LoggedOperation(version, info.operation, info.operation_parameters or {})
+            LoggedOperation(version, info.operation, info.operation_parameters or {}, info.user_name, info.engine_info)
             for version, info in infos
             if info is not None
         )
         guard = column_traces_guard(intent, snapshot, operations)
+        clients = with_writers(clients, writers_seen(commits, client_facts()))
+    readers = readers_guard(intent, clients)
+    if readers is not None:
+        return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard, readers))
     return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 

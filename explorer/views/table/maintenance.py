@@ -124,5 +124,5 @@ def _files(entry: MaintenanceEntry) -> Iterator[str]:
     for done, number, size in sides:
         if number:
             yield f"{fmt.plural(number, 'file')} {done}" + ("" if size is None else f", {fmt.size(size)}")
-    if entry.num_deleted is None and entry.source == "log":
+    if entry.num_deleted is None:
         yield "an unknown number of files deleted"

@@ -121,7 +121,7 @@ def test_a_vacuum_that_fails_is_recorded_as_failed(journal: Path) -> None:
     ]
     assert actions(table, 3)[0]["commitInfo"]["operationParameters"] == {"status": "FAILED"}
     (entry,) = table.maintenance()
-    assert (entry.outcome, entry.num_deleted, entry.user, entry.recorded_in) == ("failed", 0, "ana", (2, 3))
+    assert (entry.outcome, entry.num_deleted, entry.user, entry.recorded_in) == ("failed", None, "ana", (2, 3))
 
 
 def test_the_journal_holds_person_reason_digest_and_deleted_paths(journal: Path) -> None:

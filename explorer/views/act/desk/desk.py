@@ -536,8 +536,9 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
     wanted = draft.table.name
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
-    if isinstance(draft.plan, CommitPlan) and not reason.strip():
-        return "Enter a reason. It is recorded in the history."
+    if not reason.strip():
+        where = "history" if isinstance(draft.plan, CommitPlan) else "journal of maintenance"
+        return f"Enter a reason. It is recorded in the {where}."
     return None
 
 
