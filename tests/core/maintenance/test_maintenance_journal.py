@@ -19,12 +19,12 @@ from tests.support.shared_tables import reference_root
 SOON = {"delta.deletedFileRetentionDuration": "interval 0 hours", "delta.logRetentionDuration": "interval 1 days"}
 
 
-def vacuumed(store: LogStore | None = None, retention: dict[str, str] | None = None) -> explorer.Table:
+def vacuumed(where: LogStore | None = None) -> explorer.Table:
     """A table with two live files, one that was removed long ago, and one that nothing names."""
-    where = new_store() if store is None else store
+    where = new_store() if where is None else where
     for name in ("a", "b", "gone", "left"):
         where.put(name, b"rows of it")
-    created = metadata({"id": "long"}, configuration=retention or SOON)
+    created = metadata({"id": "long"}, configuration=SOON)
     write(where, {0: (PROTOCOL, created, add("a"), add("gone")), 1: (remove("gone"), add("b"))})
     return explorer.Table(where)
 
@@ -87,12 +87,15 @@ def test_a_vacuum_records_what_it_deletes_before_and_after() -> None:
 
 
 def test_a_vacuum_without_files_to_delete_writes_no_commit(journal: Path) -> None:
-    table = vacuumed(retention={})
-    plan = table.plan({"kind": "vacuum"})
+    table = vacuumed()
+    done(table, "vacuum")
+    journal.rename(journal.with_name("before"))
+    plan = table.plan({"kind": "vacuum"}, accept=["retention"])
     assert plan.files == ()
     assert table.commit(plan, reason="nothing", user="ana").version is None
-    assert table.latest_version() == 1
-    assert table.maintenance() == ()
+    assert table.latest_version() == 3
+    (entry,) = table.maintenance()
+    assert (entry.source, entry.recorded_in, entry.bytes_deleted) == ("log", (2, 3), 20)
     assert not journal.exists()
 
 
@@ -154,13 +157,15 @@ def test_checkpoints_and_compactions_are_in_the_journal_alone_and_the_newest_com
 @pytest.mark.reference
 def test_vacuums_of_other_programs_are_listed_from_the_log() -> None:
     entries = explorer.open_table(reference_root() / "tables" / "vacuum").maintenance()
-    assert [(entry.recorded_in, entry.outcome, entry.num_deleted) for entry in entries] == [
-        ((8, 9), "done", 4),
-        ((6, 7), "done", 0),
-        ((4, 5), "done", 0),
+    known = {entry.recorded_in: entry for entry in entries}
+    assert [(known[pair].outcome, known[pair].num_deleted) for pair in ((4, 5), (6, 7), (8, 9))] == [
+        ("done", 0),
+        ("done", 0),
+        ("done", 4),
     ]
-    assert {(entry.source, entry.digest) for entry in entries} == {("log", None)}
-    assert entries[0].bytes_deleted == 4423
+    assert {(entry.source, entry.digest, entry.kind) for entry in entries} == {("log", None, "vacuum")}
+    assert known[8, 9].bytes_deleted == 4423
+    assert [entry.time for entry in entries] == sorted((entry.time for entry in entries), reverse=True)
 
 
 def test_a_journal_that_cannot_be_written_is_a_note_and_the_work_is_done(

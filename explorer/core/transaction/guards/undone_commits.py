@@ -101,7 +101,7 @@ def erasure_guard(undone: Iterable[UndoneCommit] | ExplorerError, comes_back: Ca
         )
         return GuardResult(GUARD, "pass", {"commits checked": len(commits), "detail": detail})
     named = [commit.document() for commit in back[:_MOST_NAMED]]
-    detail = f"Rows return that {_commits(back)} deleted for an erasure: {_reasons(back)}."
+    detail = f"What {_commits(back)} deleted for an erasure returns: {_reasons(back)}."
     remedy = (
         "Do not restore this version if the erasure must hold: undo only what went wrong, or delete the rows again "
         f"right afterwards. If the rows may return, accept this guard by name: {GUARD}."
