@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from explorer.catalogs.entry import CatalogEntry
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
+    from explorer.core.maintenance.journal import MaintenanceEntry
     from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
     from explorer.core.transaction.intents.records import Intent
     from explorer.core.transaction.row_engine import CheckReport, RowJob
+    from explorer.core.transaction.undoing.undo import Undo
     from explorer.core.versions.retention.horizon import Horizon
     from explorer.core.versions.retention.readable_until import FolderScan
     from explorer.job import Job
@@ -376,7 +378,7 @@ class Table(DeltaLog):
 
         Args:
             intent: A record of `explorer.core.transaction.intents.records`, or its JSON.
-            accept: Names of guards that may stay unknown.
+            accept: Names of guards that may stay unknown, or fail where they say that they can be accepted.
             check_rows: Let Spark check the rows if a guard needs it; otherwise such a guard is unknown.
             user: Who would commit.
             rows: An Arrow table or a Spark DataFrame that append, overwrite and merge take instead of their source.
@@ -404,6 +406,24 @@ class Table(DeltaLog):
         self.refresh()
         propose = prepared(self, wanted, context, rows)
         return make_plan(self, Request(wanted, propose, tuple(accept), check_rows, user), context, watch)
+
+    @located
+    @learning
+    def undo(self, version: int | None = None) -> Undo:
+        """Return what undoes a commit: its exact inverse, else a restore and the later commits that it undoes too.
+
+        Nothing is planned or written: ``table.plan(table.undo(7).steps[0])`` plans the first step.
+
+        Args:
+            version: The version that the commit wrote; None for the newest.
+
+        Raises:
+            VersionNotFound: The table has no such version, or the commit is no longer in the log.
+        """
+        from explorer.core.transaction.undoing.undo import undo_of
+
+        self.refresh()
+        return undo_of(self, version)
 
     @located
     @learning
@@ -436,7 +456,25 @@ class Table(DeltaLog):
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
-        return do_maintenance(self, plan, context)
+        from explorer.storage.journal_folder import user_journal
+
+        return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal())
+
+    @located
+    @learning
+    def maintenance(self) -> tuple[MaintenanceEntry, ...]:
+        """Return what is known of the table's maintenance, the newest first.
+
+        That is what this user's programs did on this machine (vacuum, clean-log, checkpoint, compact-log), with person,
+        reason, digest and deleted paths, and every VACUUM that the log records.
+
+        Raises:
+            StorageError: The log or the journal cannot be read.
+        """
+        from explorer.core.maintenance.journal import maintenance_of
+        from explorer.storage.journal_folder import user_journal
+
+        return maintenance_of(self, user_journal())
 
     def batch_writer(
         self,
@@ -626,6 +664,7 @@ class Table(DeltaLog):
             case=case,
             signer=signer,
             scan=self.folder if check_files else None,
+            maintenance=self.maintenance,
             one_of_many=one_of_many,
         )
 

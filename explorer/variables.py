@@ -6,6 +6,8 @@ from typing import Final
 
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """The environment variable that names the cache folder, or switches the cache off with ``off``."""
+JOURNAL_VARIABLE: Final = "DELTA_EXPLORER_JOURNAL"
+"""The environment variable that names the folder of the journal of maintenance, or switches it off with ``off``."""
 CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
 """The environment variable that names the file of the clients in use."""
 CONFIG_VARIABLE: Final = "DELTA_EXPLORER_CONFIG"

@@ -68,6 +68,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             audit is the same one if rule and subject are.
         versions: The versions concerned, as inclusive ranges.
         files, rows, size: How many files, rows and bytes; None if that is not the point, or not known.
+        cause: The version of the one commit that caused it and that can be undone; None where no one commit did.
         deadline: When the remedy stops working, ms since the epoch; None if it does not.
     """
 
@@ -83,4 +84,5 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     files: int | None = None
     rows: int | None = None
     size: int | None = None
+    cause: int | None = None
     deadline: int | None = None

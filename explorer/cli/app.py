@@ -56,6 +56,8 @@ _COMMANDS: Final = {
     "story": "story",
     "plan": "plans",
     "commit": "plans",
+    "undo": "plans",
+    "maintenance": "maintenance",
     "cache": "cache",
     "config": "config",
     "serve": "serving",

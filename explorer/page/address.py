@@ -78,7 +78,7 @@ _CHOICES = {
     "rule": ("", *KINDS),
     "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
-    "step": ("fill", "plan", "receipt"),
+    "step": ("fill", "plan", "receipt", "undo"),
     "status": STATUSES,
     "show": ("", "activity"),
 }
@@ -200,6 +200,10 @@ class Address:
         """Return the query of the receipt of a version; it stays the same for everyone, at any time."""
         return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="receipt")
 
+    def undo_of(self, version: int) -> str:
+        """Return the query of what undoes the commit of a version."""
+        return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="undo")
+
     @property
     def plan_key(self) -> str:
         """The change that is asked for, and those from which the person came to it, as one text."""
@@ -226,7 +230,7 @@ class Address:
 
     @property
     def _acts(self) -> bool:
-        return bool(self.act) or self.step == "receipt"
+        return bool(self.act) or self.step in {"receipt", "undo"}
 
     @property
     def window(self) -> tuple[int, int] | None:

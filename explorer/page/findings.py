@@ -39,6 +39,7 @@ class FindingView:
         command_label: What copying it is called.
         worst: Whether it is the first of those to act on.
         rule, subject: What it is the finding of.
+        undo: The way to what undoes the commit that caused it; None where no one commit did.
     """
 
     tone: str
@@ -51,6 +52,7 @@ class FindingView:
     worst: bool
     rule: str
     subject: str
+    undo: LinkedText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,15 @@ def finding_view(finding: Finding, address: Address, *, worst: bool) -> FindingV
         worst=worst and finding.severity != "info",
         rule=finding.rule,
         subject=finding.subject,
+        undo=_undo(finding, address),
     )
+
+
+def _undo(finding: Finding, address: Address) -> LinkedText | None:
+    if not finding.cause:
+        return None
+    plain = Address(table=address.table, fold=address.fold)
+    return LinkedText(f"Undo v{finding.cause}\u2026", plain.undo_of(finding.cause))
 
 
 def _part(evidence: Evidence, address: Address) -> LinkedText:

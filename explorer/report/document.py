@@ -167,6 +167,22 @@ class TableChange(JsonRecord, frozen=True, kw_only=True):
     changes: tuple[str, ...]
 
 
+class ReportedMaintenance(JsonRecord, frozen=True, kw_only=True):
+    """What was done to the files of the table; see `explorer.core.maintenance.journal.MaintenanceEntry`."""
+
+    time: str
+    kind: str
+    user: str | None
+    reason: str | None
+    outcome: str
+    version: int
+    recorded_in: tuple[int, ...]
+    digest: str | None
+    num_deleted: int | None
+    bytes_deleted: int | None
+    source: str
+
+
 class LogCheck(JsonRecord, frozen=True, kw_only=True):
     """The result of verifying the log; see `explorer.core.log.verify`."""
 
@@ -272,6 +288,7 @@ class TableReport(JsonRecord, frozen=True, kw_only=True, tag_field="kind", tag="
     since: Since | None
     case: Case | None
     signer: Signer | None
+    maintenance: tuple[ReportedMaintenance, ...] | msgspec.UnsetType = msgspec.UNSET
     digest: str = ""
 
     def __repr__(self) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
+import msgspec
+
 from explorer import formatting as fmt
 from explorer.auditing.document import audit_document, sealed
 from explorer.auditing.finding import SEVERITIES
 from explorer.auditing.subject import Subject
 from explorer.auditing.verdict import Audit
 from explorer.core.errors import ExplorerError
+from explorer.core.maintenance.journal import MaintenanceEntry
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.retention.readable_until import FolderScan
 from explorer.report.case_file import CaseFile
@@ -19,6 +22,7 @@ from explorer.report.document import (
     Figures,
     LogCheck,
     MissingPart,
+    ReportedMaintenance,
     RuleLine,
     Signer,
     TableReport,
@@ -37,6 +41,7 @@ from explorer.views.cards import card_of
 from explorer.views.table.overview import totals_of
 
 _PROGRAM: Final = f"Delta Table Explorer {VERSION}"
+_MOST_MAINTENANCE: Final = 50
 _Part = TypeVar("_Part")
 
 
@@ -49,6 +54,7 @@ def table_report(
     case: CaseFile | None = None,
     signer: Signer | None = None,
     scan: Callable[[], FolderScan] | None = None,
+    maintenance: Callable[[], Sequence[MaintenanceEntry]] | None = None,
     one_of_many: bool = False,
 ) -> TableReport:
     """Make the report of a table.
@@ -61,6 +67,7 @@ def table_report(
         case: Pinned evidence.
         signer: The key that will sign the report.
         scan: Lists the folder of the table, for what a vacuum frees; None uses only the log.
+        maintenance: Lists the maintenance of the table, the newest first; None leaves it out.
         one_of_many: The report will stand beside others: pins that name no table are of none of them, and a table that
             the earlier file does not have is new.
 
@@ -79,6 +86,7 @@ def table_report(
     clients = parts.made("client compatibility", lambda: client_lines(subject))
     horizon = parts.made("retention", lambda: retention(subject, None if scan is None else scan()))
     time = moment(audit.now).isoformat()
+    upkeep = None if maintenance is None else parts.made("maintenance", lambda: _maintenance(maintenance()))
     due = first_deadline(findings, time)
     return sealed(
         TableReport(
@@ -108,6 +116,7 @@ def table_report(
             since=None if not earlier else compared(earlier, subject.log.location, table_id, audit.version, findings),
             case=None if case is None else case_of(case, subject, findings, only_named=one_of_many),
             signer=signer,
+            maintenance=upkeep or msgspec.UNSET,
         )
     )
 
@@ -167,6 +176,10 @@ def _of_table(earlier: Sequence[EarlierReport], subject: Subject, table_id: str 
 def _badness(report: TableReport) -> tuple[object, ...]:
     counts = [-sum(each.severity == level for each in report.findings) for level in SEVERITIES]
     return (*counts, report.deadline or "~", report.table)
+
+
+def _maintenance(entries: Sequence[MaintenanceEntry]) -> tuple[ReportedMaintenance, ...]:
+    return tuple(ReportedMaintenance.of(each, time=each.time.isoformat()) for each in entries[:_MOST_MAINTENANCE])
 
 
 def _rule(rule: str, audit: Audit) -> RuleLine:

@@ -37,6 +37,7 @@ from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
+from explorer.views.table.maintenance import maintenance_entries, maintenance_line
 from explorer.web.table_list import TableList
 from explorer.web.visit import Visits
 
@@ -76,13 +77,21 @@ class RecentCommits:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A commit that was made with this program: the version, ms since the epoch, and what the log says of it."""
+    """What was done with this program: a commit, or maintenance that the log has no place for.
+
+    Attributes:
+        version: The version that the commit wrote; of maintenance, the newest version then.
+        time: ms since the epoch.
+        operation, user, reason: What it was, by whom and why, as the log or the journal has it; empty if not said.
+        done: What maintenance did to files; empty for a commit.
+    """
 
     version: int
     time: int
     operation: str
     user: str
     reason: str
+    done: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,5 +326,18 @@ def _deeds(facts: TableFacts) -> Deeds:
     ours = pc.starts_with(newest.column("engine_info"), f"{ENGINE}/").fill_null(False)
     chosen = newest.append_column("time", pa.array(facts.commits.times[start:])).filter(ours)
     rows = chosen.select(["version", "time", "operation", "user_name", "reason"]).to_pylist()
-    made = (Deed(row["version"], row["time"], *(row[name] or "" for name in _SAID)) for row in rows)
-    return Deeds(tuple(made), start > 0)
+    made = [Deed(row["version"], row["time"], *(row[name] or "" for name in _SAID)) for row in rows]
+    return Deeds((*made, *_maintained(facts)), start > 0)
+
+
+def _maintained(facts: TableFacts) -> Iterator[Deed]:
+    """Yield the maintenance that no commit records."""
+    try:
+        entries = maintenance_entries(facts)
+    except ExplorerError as error:
+        _log.warning("the maintenance of %s cannot be read: %s", facts.name, error)
+        return
+    for entry in entries[:_RECENT]:
+        if not entry.recorded_in:
+            line = maintenance_line(entry)
+            yield Deed(entry.version, milliseconds(entry.time), line.title, line.by, line.reason, line.files)

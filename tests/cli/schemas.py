@@ -25,7 +25,9 @@ from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.story import StoryLine
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine
 from explorer.cli.errors import ErrorDocument
+from explorer.core.maintenance.journal import MaintenanceEntry
 from explorer.core.transaction.commit_plan import PlanDocument
+from explorer.core.transaction.undoing.undo import UndoDocument
 from explorer.report import TableReport, Verification
 from explorer.report.case_file import CaseFile
 from explorer.report.erasure_statement import ErasureStatement
@@ -91,6 +93,8 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "story": (Printed("story", StoryLine, lines=True),),
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
+    "undo": (Printed("undo", UndoDocument),),
+    "maintenance": (Printed("maintenance", MaintenanceEntry, lines=True),),
     "cache": (Printed("cache", CacheLine, lines=True),),
     "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),

@@ -58,6 +58,7 @@ def _gaps(subject: Subject) -> tuple[Finding, ...]:
             else see(subject, "Show the inferred changes", Place("changes", gap[-1][1], gap[-1][0] - 1)),
             versions=gap,
             rows=int(amount) if known else None,
+            cause=went if off_now else None,
         ),
     )
 

@@ -159,6 +159,7 @@ def _raised(subject: Subject) -> tuple[Finding, ...]:
             effect=_lost_clients(len(readers), len(writers)),
             remedy=_list_them(subject),
             versions=(*earlier, (version, version)),
+            cause=version,
         ),
     )
 

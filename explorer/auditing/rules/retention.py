@@ -244,6 +244,7 @@ def _short(subject: Subject) -> tuple[Finding, ...]:
                 intent=_retention_properties(subject, better),
             ),
             versions=() if version is None else ((version, subject.version),),
+            cause=version if version is not None and period < before else None,
         ),
     )
 

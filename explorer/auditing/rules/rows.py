@@ -81,6 +81,7 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         else see(subject, "See the commit, and ask its author", Place("commit", version)),
         versions=tuple((int(versions[at]),) * 2 for at in places.tolist()),
         rows=loss,
+        cause=version if readable else None,
         deadline=deadline if readable else None,
     )
 

@@ -1,4 +1,4 @@
-"""``plan`` and ``commit``: show a change, and make it after a person types the table's name."""
+"""``plan``, ``commit`` and ``undo``: show a change or what undoes one, and make it after the table's name is typed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from explorer.core.transaction.commit_plan import (
     MaintenancePlan,
     MaintenanceResult,
     Plan,
+    PlanDocument,
     PlanResult,
 )
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
-from explorer.core.transaction.intents.records import CreateTable, Intent
+from explorer.core.transaction.intents.records import CreateTable, Intent, Vacuum
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
 from explorer.storage.configured import options_of
 
 if TYPE_CHECKING:
+    from explorer.core.transaction.undoing.undo import Undo
     from explorer.new_table import NewTable
     from explorer.views.act.plan_view import LossGroup
 
@@ -47,7 +49,11 @@ IntentArgument = Annotated[
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept", metavar="NAME", help="Accept this guard as unknown. Repeatable."),
+    typer.Option(
+        "--accept",
+        metavar="NAME",
+        help="Accept this guard: an unknown one, or a failed one that can be accepted. Repeatable.",
+    ),
 ]
 UserOption = Annotated[
     str | None,
@@ -146,6 +152,81 @@ def commit(
     return 0 if result.outcome == "committed" else _refuse(_error_of(result), as_json=json)
 
 
+def undo(
+    table: TableArgument,
+    version: Annotated[
+        int | None, typer.Argument(metavar="[VERSION]", help="Version of the commit (default: the newest).")
+    ] = None,
+    *,
+    commit: Annotated[bool, typer.Option("--commit", help="Commit the undo, with --reason.")] = False,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, recorded in the history.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Commit without asking for the table's name.")] = False,
+    accept: AcceptOption = None,
+    user: UserOption = None,
+    check_rows: CheckRowsFlag = True,
+    spark: SparkOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show what undoes a commit: its exact inverse, else a restore, and what later commits lose. With --commit, do it.
+
+    Exit code 0 if the undo can be committed, or was; 5 if a guard fails, or is unknown and not accepted; 2 if nothing
+    undoes the commit.
+    """
+    if commit and not reason.strip():
+        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+    use_spark(spark, spark_conf)
+    opened, who = open_named(table), _user(user)
+    undone = opened.undo(version)
+    if not json:
+        _print_undo(undone)
+    if not undone.steps:
+        raise RequestError(f"Nothing undoes version {undone.version}: {undone.text}", version=undone.version)
+    made: list[PlanDocument] = []
+    error: CommitError | None = None
+    for step in undone.steps if commit else undone.steps[:1]:
+        with patience("Making the plan"):
+            planned = opened.plan(step, accept=tuple(accept or ()), check_rows=check_rows, user=who)
+        if not made:
+            _check_accepted(planned, accept or ())
+        if not json:
+            _print_plan(planned)
+        if not commit or not planned.committable:
+            made.append(planned.record())
+            error = None if planned.committable else guard_failed(planned)
+            break
+        if not yes and not made:
+            _confirm(opened.location.rstrip("/").rpartition("/")[2])
+        with patience("Committing"):
+            result = opened.commit(planned, reason=reason, user=who)
+        made.append(result.record())
+        if result.outcome != "committed":
+            error = _error_of(result)
+            break
+        if not json:
+            _print_receipt(result)
+    if json:
+        emit(undone.record(opened.location, tuple(made)))
+    return 0 if error is None else _refuse(error, as_json=json)
+
+
+def _print_undo(undone: Undo) -> None:
+    by = f" by {undone.user}" if undone.user else ""
+    stated = [
+        ("commit", f"{undone.operation or 'unknown'}{by}"),
+        ("reason", undone.reason or ""),
+        ("undo", undone.text),
+    ]
+    stated += [("no exact inverse", undone.why)] if undone.why else []
+    facts(f"Undo version {undone.version}", [(name, text) for name, text in stated if text])
+    listing(
+        ["version", "operation", "by", "reason"],
+        ((each.version, each.operation or "unknown", each.user or "", each.reason or "") for each in undone.later),
+        "",
+        numbers=("version",),
+    )
+
+
 def _target(location: str, intent: Intent) -> explorer.Table | NewTable:
     """Return the table to change, or the place of one to make."""
     if not isinstance(intent, CreateTable):
@@ -204,7 +285,7 @@ def _detail(guard: GuardResult) -> str:
 
 
 def _print_plan(planned: Plan) -> None:
-    writes = f"version {planned.commit_version}" if isinstance(planned, CommitPlan) else "no commit"
+    writes = f"version {planned.commit_version}" if isinstance(planned, CommitPlan) else _commits_of(planned)
     read = "a location without a table" if planned.read_version < 0 else f"version {planned.read_version}"
     facts(
         planned.table,
@@ -222,6 +303,12 @@ def _print_plan(planned: Plan) -> None:
     elif planned.files:
         _print_files(planned.files)
     facts("Consequences", _consequences(planned))
+
+
+def _commits_of(planned: MaintenancePlan) -> str:
+    if not isinstance(planned.intent, Vacuum) or not planned.files:
+        return "no commit"
+    return f"versions {planned.read_version + 1} and {planned.read_version + 2}, which record the vacuum"
 
 
 def _print_files(files: Sequence[MaintenanceFile]) -> None:
@@ -246,11 +333,15 @@ def _action(action: dict[str, Any]) -> tuple[str, str]:
 
 
 def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
-    from explorer.views.act.plan_view import client_losses, loss_groups
+    from explorer.views.act.plan_view import client_losses, loss_groups, used_clients, used_in_words
 
     consequences, losses = plan.consequences, client_losses(plan)
     for name, operation in (("readers", "reads"), ("writers", "writes")):
         yield name, _clients(loss_groups([loss for loss in losses if loss.operation == operation]))
+    used = used_clients(plan)
+    if used:
+        names = ", ".join(f"{each.client} {each.version}".strip() for each in used)
+        yield "in use", f"{names}: {used_in_words(used)}."
     yield "time travel", consequences.time_travel
     yield "change feed", consequences.change_feed
     yield "undo", consequences.undo or "Unknown."
@@ -274,6 +365,10 @@ def _print_receipt(result: PlanResult) -> None:
         from explorer.views.act.written_lines import done_title
 
         note(f"{done_title(result)}.")
+        if result.recorded:
+            note(f"Recorded in {' and '.join(f'version {version}' for version in result.recorded)}.")
+        for text in result.notes:
+            note(f"Note: {text}")
         return
     if result.plan.proposal.recorded is None:
         note(f"Committed version {result.version}.")

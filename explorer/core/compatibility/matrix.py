@@ -110,6 +110,31 @@ def my_losses(
     return tuple(sorted(lost, key=lambda each: WORST_FIRST.index(each.loss.after)))
 
 
+def used_clients(
+    before: Requirements, after: Requirements, facts: ClientFacts, mine: Iterable[MyClient]
+) -> tuple[JsonObject, ...]:
+    """Return what each of my clients can do before and after a change, those with less afterwards first."""
+    found = []
+    for each in mine:
+        was, then = _mine(each, before, facts), _mine(each, after, facts)
+        document: JsonObject = {
+            "client": was.client,
+            "version": each.version,
+            "role": each.role,
+            "owner": each.owner,
+            "note": each.note,
+            "seen": each.seen,
+            "read": was.read,
+            "write": was.write,
+            "readAfter": then.read,
+            "writeAfter": then.write,
+        }
+        harmed = (was.read, was.write) != (then.read, then.write)
+        found.append((not harmed, WORST_FIRST.index(then.worst), document))
+    found.sort(key=lambda entry: entry[:2])
+    return tuple(document for *_, document in found)
+
+
 def _own(row: MatrixRow, table: Requirements) -> MatrixRow:
     """Return the row of this program, which knows what it reads and writes."""
     version = row.client.partition("/")[2]

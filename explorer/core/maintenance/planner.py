@@ -1,9 +1,9 @@
-"""Changes that make no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
+"""Changes that change no version: a checkpoint, a log compaction, a clean-up of the log, and one of the data files.
 
 Protocol sections: Checkpoints, Log Compaction Files, Metadata Cleanup, VACUUM. Invariants: no existing file is
 overwritten except the hint, and a checkpoint that the commits show to be wrong, of which a copy stays; what is deleted
-was listed in the plan and is checked again just before; since no commit records a clean-up, it follows the retention
-that the table itself states.
+was listed in the plan and is checked again just before; since no commit records a clean-up of the log, it follows
+the retention that the table itself states; what was done is recorded in the journal, whatever its outcome.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
 from explorer.core.log.writing.checkpoint import check_published
 from explorer.core.log.writing.checkpoint_layout import check_protocol, checkpoint_layout
 from explorer.core.log.writing.compaction import write_compaction
+from explorer.core.maintenance.journal import MaintenanceJournal, entry_of, noted
 from explorer.core.maintenance.log_cleanup import CleanupPlan, clean_log, plan_cleanup
 from explorer.core.maintenance.vacuum import PlannedMaintenance, delete_unused, plan_vacuum
+from explorer.core.maintenance.vacuum_record import VacuumCommits
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
@@ -85,11 +87,24 @@ def plan_maintenance(
     )
 
 
-def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> MaintenanceResult:
+def do_maintenance(
+    log: DeltaLog,
+    plan: MaintenancePlan,
+    context: Context,
+    *,
+    user: str | None = None,
+    reason: str | None = None,
+    journal: MaintenanceJournal | None = None,
+) -> MaintenanceResult:
     """Do what a plan says, as far as it may still be done.
+
+    Args:
+        user, reason: Who does it, and why; kept in the journal, and for a VACUUM in the log.
+        journal: Where it is recorded; None keeps no journal.
 
     Raises:
         RequestError: The plan was made for another table.
+        CommitError: The log does not record that a VACUUM begins; nothing was deleted.
         TableError: The log is broken.
         StorageError: The store failed. Files written so far stay; the log that is left reads as planned.
     """
@@ -97,21 +112,75 @@ def do_maintenance(log: DeltaLog, plan: MaintenancePlan, context: Context) -> Ma
     current = plan_maintenance(log, plan.intent, context, plan.accepted)
     if not current.committable:
         return MaintenanceResult(outcome="rejected", plan=current)
-    files: tuple[MaintenanceFile, ...] = ()
+    table_id = log.snapshot().metadata.id
+    around = _commits_around(log, plan, current, context, user=user, reason=reason)
+    if around is not None:
+        around.begin()
+    files: list[MaintenanceFile] = []
+    outcome = "failed"
+    try:
+        _do(log, plan, current, context, files)
+        outcome = "done"
+    finally:
+        recorded: tuple[int, ...] = ()
+        notes: tuple[str, ...] = ()
+        if around is not None:
+            around.end(files) if outcome == "done" else around.fail()
+            recorded, notes = around.versions, around.notes
+        log.outdate(rewritten=True)
+        entry = entry_of(
+            plan,
+            files,
+            time=context.clock(),
+            table_id=table_id,
+            outcome=outcome,
+            user=user,
+            reason=reason,
+            recorded=recorded,
+            engine=context.engine_info,
+        )
+        notes += noted(journal, entry) if files or outcome == "failed" else ()
+    done = msgspec.structs.replace(current, files=tuple(files))
+    return MaintenanceResult(outcome="committed", plan=done, recorded=recorded, notes=notes)
+
+
+def _commits_around(
+    log: DeltaLog,
+    plan: MaintenancePlan,
+    current: MaintenancePlan,
+    context: Context,
+    *,
+    user: str | None,
+    reason: str | None,
+) -> VacuumCommits | None:
+    """Return the commits around a VACUUM that deletes something; None for all else."""
+    listed = {file.path for file in plan.files}
+    both = tuple(file for file in current.files if file.path in listed)
+    if not isinstance(plan.intent, Vacuum) or not both:
+        return None
+    return VacuumCommits(log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason)
+
+
+def _do(
+    log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan, context: Context, files: list[MaintenanceFile]
+) -> None:
+    """Do the work.
+
+    Args:
+        files: Takes what was written and deleted, of a VACUUM also where it fails halfway.
+    """
     match plan.intent:
         case Checkpoint():
-            files = _write_checkpoint(log, plan, context)
+            files += _write_checkpoint(log, plan, context)
         case CompactLog(from_=first, to=last):
             compacted = write_compaction(log.store, _listing(log), first, last)
-            files = () if compacted is None else (MaintenanceFile(compacted, "write", log.store.head(compacted).size),)
+            files += [] if compacted is None else [MaintenanceFile(compacted, "write", log.store.head(compacted).size)]
         case CleanLog() as cleaning:
-            files = _clean(log, plan, _now(context), older_than(cleaning.older_than))
+            files += _clean(log, plan, _now(context), older_than(cleaning.older_than))
         case Vacuum():
-            files = delete_unused(log, plan, current)
+            delete_unused(log, plan, current, files)
         case _:
             assert_never(plan.intent)
-    log.outdate(rewritten=True)
-    return MaintenanceResult(outcome="committed", plan=msgspec.structs.replace(current, files=files))
 
 
 def _listing(log: DeltaLog) -> LogListing:

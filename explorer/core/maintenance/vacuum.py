@@ -1,10 +1,10 @@
 """Deleting data files that nothing needs: which, why, what is lost with them, and then these and no others.
 
 Protocol section: VACUUM. Invariants: the table's protocol must allow this writer, whatever it says about clean-ups
-(VACUUM-004); no commit records it, so it follows the retention that the table itself states; what is deleted was
-listed in the plan, passes a second check, and was not named by a later commit. Folders stay: object
-stores have none, and a writer may be about to put a file into an empty one. (The reference writes two commits around
-a VACUUM, which hold only provenance; no rule requires them.)
+(VACUUM-004); it follows the retention that the table itself states, so that the history shows who decided it; what is
+deleted was listed in the plan, passes a second check, and was not named by a later commit. Folders stay: object
+stores have none, and a writer may be about to put a file into an empty one. The commits around it are those of
+`explorer.core.maintenance.vacuum_record`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.table_properties.registry import ENABLED_FORMATS, FILE_RETENTION
 from explorer.core.protocol.times import milliseconds, moment_text, span_milliseconds
 from explorer.core.transaction.commit_plan import Consequences, MaintenanceFile, MaintenancePlan
-from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard
+from explorer.core.transaction.guards.judge import catalog_guard, protocol_guard, types_guard
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.history import History
@@ -67,6 +67,7 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
     ratified = isinstance(log.catalog, RatifyingCatalog)
     allowed = (
         protocol_guard([snapshot.protocol], ratified=ratified),
+        types_guard(snapshot),
         catalog_guard([snapshot.protocol], "vacuum", ratified=ratified),
     )
     guards = [guard for guard in allowed if guard is not None]
@@ -86,8 +87,13 @@ def plan_vacuum(log: DeltaLog, now: datetime, age: datetime | timedelta | None) 
     return PlannedMaintenance(tuple(guards), _files(unused, effects), _consequences(effects))
 
 
-def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan) -> tuple[MaintenanceFile, ...]:
+def delete_unused(
+    log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan, deleted: list[MaintenanceFile]
+) -> None:
     """Delete what both the plan and a plan made just now list.
+
+    Args:
+        deleted: Takes what was deleted, also where it fails halfway.
 
     Raises:
         StorageError: The store failed. Everything deleted so far was listed, and nothing needs it.
@@ -95,7 +101,6 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
     planned = {file.path for file in plan.files}
     remaining = [file for file in current.files if file.path in planned]
     seen = current.read_version
-    deleted: list[MaintenanceFile] = []
     recorded_in = _change_files(log)
     while remaining:
         log.refresh()
@@ -106,7 +111,6 @@ def delete_unused(log: DeltaLog, plan: MaintenancePlan, current: MaintenancePlan
         deleted += batch
         paths = [file.path for file in batch]
         log.known_missing.deleted(paths, [recorded_in[path] for path in paths if path in recorded_in])
-    return tuple(deleted)
 
 
 def _change_files(log: DeltaLog) -> dict[str, int]:

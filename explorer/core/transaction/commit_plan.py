@@ -39,6 +39,8 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
         time_travel: Which versions can no longer be read as before, in words.
         change_feed: What happens to the change data feed, in words.
         undo: How to undo it, in words.
+        in_use: The clients in use and what each can do, harmed or not: client, version, role, owner, note, seen (it
+            wrote the table), read, write, readAfter, writeAfter; left out if none is known.
     """
 
     readers: tuple[Mapping[str, object], ...] = ()
@@ -46,6 +48,7 @@ class Consequences(msgspec.Struct, frozen=True, rename="camel"):
     time_travel: str = "No version is lost."
     change_feed: str = "Nothing changes for readers of the change data feed."
     undo: str = ""
+    in_use: tuple[Mapping[str, object], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class MaintenanceFile(msgspec.Struct, frozen=True, rename="camel"):
@@ -107,7 +110,7 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         intent: The requested change.
         guards: Every precondition, judged.
         consequences: The consequences.
-        accepted: Names of guards that may stay unknown.
+        accepted: Names of guards that may stay unknown, or fail where they say that they can be accepted.
     """
 
     table: str
@@ -128,7 +131,7 @@ class JudgedPlan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             guard
             for guard in self.guards
-            if guard.status == "fail" or (guard.status == "unknown" and guard.name not in self.accepted)
+            if guard.status in {"fail", "unknown"} and not (guard.waits_for_acceptance and guard.name in self.accepted)
         )
 
     @property
@@ -289,33 +292,32 @@ class MaintenanceResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         outcome: ``committed`` (carried out), or ``rejected`` (guards).
         plan: The plan, with the files that were written or deleted.
+        recorded: The versions whose commits record it, ascending: those around a VACUUM.
+        notes: What went wrong after the work, such as a record that could not be written.
     """
 
     outcome: str
     plan: MaintenancePlan
+    recorded: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"MaintenanceResult({self.outcome!r}, {self.plan!r})"
 
     @property
-    def version(self) -> None:
-        """No version is written."""
-        return None
+    def version(self) -> int | None:
+        """The last version that records it; None if none does."""
+        return self.recorded[-1] if self.recorded else None
 
     @property
     def conflict(self) -> None:
         """No commit can come first: nothing is put into the log."""
         return None
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing is left to go wrong after the work."""
-        return ()
-
     def record(self) -> PlanDocument:
         """Return the result as the JSON document of the command line, with the fields of a commit's result."""
         return msgspec.structs.replace(
-            self.plan.record(), outcome=self.outcome, version=None, conflict=None, notes=self.notes
+            self.plan.record(), outcome=self.outcome, version=self.version, conflict=None, notes=self.notes
         )
 
     def document(self) -> JsonObject:

@@ -9,17 +9,22 @@ names a raised protocol whatever raised it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from explorer.core.compatibility.access import AccessLoss, Requirements, losses, requirements
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.compatibility.matrix import my_losses
-from explorer.core.compatibility.my_clients import MyClient
-from explorer.core.errors import CorruptTable
+from explorer.core.compatibility.matrix import my_losses, used_clients
+from explorer.core.compatibility.my_clients import MyClient, with_writers
+from explorer.core.compatibility.releases import writers_seen
+from explorer.core.errors import CorruptTable, ExplorerError
 from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_closure
 from explorer.core.protocol.table_features import FEATURES, supported_features
 from explorer.core.protocol.table_properties.registry import APPEND_ONLY
@@ -142,6 +147,8 @@ def _plan(
         ratified=isinstance(target.catalog, RatifyingCatalog),
     )
     consequences = _consequences(snapshot, proposal, lost, context.clients)
+    if used := _used(target, snapshot, proposal, context.clients):
+        consequences = msgspec.structs.replace(consequences, in_use=used)
     guards = _guards(target, situation, context.rows if request.check_rows else None, watch)
     read_version = -1 if snapshot is None else snapshot.version
     info = commit_info(
@@ -198,6 +205,24 @@ def _consequences(
         change_feed=change_feed_effect(snapshot, proposal),
         undo=undo_effect(snapshot, proposal),
     )
+
+
+_MOST_READ: Final = 1_000
+"""Commits of a log that is read for who wrote it; the log of more is not, as plans must not take long."""
+
+
+def _used(
+    target: CommitTarget, snapshot: Snapshot | None, proposal: Proposal, mine: Sequence[MyClient]
+) -> tuple[JsonObject, ...]:
+    """Return the clients in use and what they can do before and after a change."""
+    if snapshot is None or not isinstance(target, DeltaLog) or proposal.only_provenance:
+        return ()
+    facts = client_facts()
+    named = tuple(mine)
+    if len(target.listing.commits) <= _MOST_READ:
+        with suppress(ExplorerError):  # who wrote it is then not known; the named clients are
+            named = with_writers(mine, writers_seen(target.provenance_record().commits, facts))
+    return used_clients(*access_change(snapshot, proposal), facts, named) if named else ()
 
 
 _PROTECTION: Final = "checkpointProtection"

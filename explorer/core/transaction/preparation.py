@@ -6,18 +6,22 @@ rebase neither reads nor writes again what did not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
+from explorer.core.compatibility.client_facts import client_facts
+from explorer.core.compatibility.my_clients import MyClient, with_writers
+from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
+from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.commit_plan import Proposer
 from explorer.core.transaction.context import Context
 from explorer.core.transaction.guards.column_traces import LoggedOperation
-from explorer.core.transaction.guards.restore import UndoneCommit
+from explorer.core.transaction.guards.undone_commits import UndoneCommit, erasure_guard, undone_commits
 from explorer.core.transaction.intents import records as intents
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.core.transaction.new_files.file_actions import carried, unknown_fields, vector_tombstones
@@ -26,7 +30,7 @@ from explorer.core.transaction.proposals import propose
 from explorer.core.transaction.proposals.create_table import create_table, generation_expressions
 from explorer.core.transaction.proposals.features import LogMarks, drop_feature
 from explorer.core.transaction.proposals.identity_columns import counts_up, recorded_extreme, sync_identity
-from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard
+from explorer.core.transaction.proposals.rename_drop_columns import column_traces_guard, readers_guard
 from explorer.core.transaction.proposals.restore import restore
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.transaction.row_preparation.proposer import RowIntent, filled_table, row_proposer
@@ -92,8 +96,11 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.Restore():
             target = _target(log, intent)
             unknown = unknown_fields(log, target)
-            return lambda snapshot: restore(
-                intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)
+            return lambda snapshot: _with_erasures(
+                log,
+                target,
+                restore(intent, snapshot, target, unknown, with_unknown, undone=_undone(log, target, snapshot)),
+                snapshot,
             )
         case intents.CreateTable():
             raise InvalidIntent(f"There is already a table at {log.location}.", field="kind", table=log.location)
@@ -102,15 +109,21 @@ def _prepared(log: DeltaLog, intent: Intent, context: Context, rows: object | No
         case intents.DropFeature():
             return lambda snapshot: drop_feature(intent, snapshot, _log_marks(log, intent, snapshot, circumstances))
         case intents.RenameColumn() | intents.DropColumns():
-            return lambda snapshot: _with_traces(log, intent, propose(intent, snapshot, with_unknown), snapshot)
+            return lambda snapshot: _with_traces(
+                log, intent, propose(intent, snapshot, with_unknown), snapshot, context.clients
+            )
         case _:
             return lambda snapshot: propose(intent, snapshot, with_unknown)
 
 
 def _with_traces(
-    log: DeltaLog, intent: intents.RenameColumn | intents.DropColumns, proposal: Proposal, snapshot: Snapshot
+    log: DeltaLog,
+    intent: intents.RenameColumn | intents.DropColumns,
+    proposal: Proposal,
+    snapshot: Snapshot,
+    clients: Sequence[MyClient],
 ) -> Proposal:
-    """Return the proposal with what earlier commits name of its columns."""
+    """Return the proposal with what earlier commits name of its columns, and which clients may do so."""
     try:
         commits = log.provenance_record().commits
     except ExplorerError as error:
@@ -121,11 +134,15 @@ def _with_traces(
     else:
         infos = ((commit.version, commit.info) for commit in commits if commit.version <= snapshot.version)
         operations = (
-            LoggedOperation(version, info.operation, info.operation_parameters or {})
+            LoggedOperation(version, info.operation, info.operation_parameters or {}, info.user_name, info.engine_info)
             for version, info in infos
             if info is not None
         )
         guard = column_traces_guard(intent, snapshot, operations)
+        clients = with_writers(clients, writers_seen(commits, client_facts()))
+    readers = readers_guard(intent, clients)
+    if readers is not None:
+        return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard, readers))
     return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
@@ -140,10 +157,30 @@ def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[Undone
     """Return the newest commits after a version, the newest first."""
     first = max(target.version + 1, snapshot.version - _MOST_UNDONE + 1)
     infos = [(commit.version, commit.commit_info()) for commit in log.commits(first, snapshot.version)]
-    return tuple(
-        UndoneCommit(version, None if info is None else info.operation, None if info is None else info.user_name)
-        for version, info in reversed(infos)
-    )
+    return tuple(UndoneCommit.of(version, info) for version, info in reversed(infos))
+
+
+def _with_erasures(log: DeltaLog, target: Snapshot, proposal: Proposal, snapshot: Snapshot) -> Proposal:
+    """Return the proposal of a restore with what it brings back of erased rows."""
+    added = [
+        (decode_path(add.path), None if add.deletion_vector is None else add.deletion_vector.unique_id)
+        for add in proposal.adds
+        if add.data_change
+    ]
+
+    def comes_back(version: int) -> bool:
+        """Return whether a file that comes back was live before an erasure and is not live, as it was, after it."""
+        files = log.snapshot(version).logical_files
+        live = set(zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True))
+        return not live.issuperset(added)
+
+    undone: tuple[UndoneCommit, ...] | ExplorerError
+    try:
+        undone = undone_commits(log.provenance_record(), target.version, snapshot.version)
+        guard = erasure_guard(undone, comes_back)
+    except ExplorerError as error:
+        guard = erasure_guard(error, comes_back)
+    return msgspec.structs.replace(proposal, guards=(*proposal.guards, guard))
 
 
 def _identity(log: DeltaLog, intent: intents.SyncIdentity, context: Context) -> _OnVersion:

@@ -55,12 +55,20 @@ class GuardResult(msgspec.Struct, frozen=True):
             blocks unless it is accepted by name).
         evidence: The facts behind it: values, files, rows, versions; JSON-able, with a ``detail`` in words.
         remedy: What to do about it; None where there is nothing to do.
+        acceptable: True if it failed and blocks unless it is accepted by name, as an unknown guard does; left out
+            otherwise.
     """
 
     name: str
     status: GuardStatus
     evidence: Mapping[str, object]
     remedy: str | None = None
+    acceptable: bool | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def waits_for_acceptance(self) -> bool:
+        """True if it blocks until a person accepts it by name."""
+        return self.status == "unknown" or (self.status == "fail" and self.acceptable is True)
 
 
 class RowCheck(msgspec.Struct, frozen=True):
@@ -218,6 +226,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         change_feed: What the commit does to the change data feed, in words; None if nothing is special.
         time_travel: What it does to the versions that can be read, in words; None if nothing is special.
         undo: How the commit can be undone, in words.
+        only_provenance: True if it is meant to hold nothing but provenance, as the commits around a VACUUM do.
     """
 
     operation: str
@@ -246,6 +255,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     change_feed: str | None = None
     time_travel: str | None = None
     undo: str = ""
+    only_provenance: bool = False
 
     def actions(self) -> tuple[Action, ...]:
         """Return the actions without commitInfo, the protocol before the metadata that depends on it (WRITER-006)."""

@@ -44,6 +44,8 @@ def ask_desk(desk: ActDesk, facts: TableFacts, address: Address, *, by_person: b
         if address.version.isdecimal() and desk.sheet.ended(address.table, int(address.version)) is not None:
             desk.show_outcome()
         return
+    if address.step == "undo":
+        return
     if not address.act:
         desk.forget()
     elif not by_person and desk.calls_for_plan(question_of(address, desk.person), facts.last):

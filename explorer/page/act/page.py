@@ -16,6 +16,7 @@ from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.versions.snapshot import Snapshot
 from explorer.first_rows.row_page import live_rows
 from explorer.page.act.form import check_answers, form_of, pair_count, question_of
+from explorer.page.act.undoing import undo_values
 from explorer.page.address import Address
 from explorer.views import TableView
 from explorer.views.act.desk.desk import DeskSheet
@@ -64,6 +65,8 @@ def act_page(view: TableView, address: Address, sheet: DeskSheet) -> tuple[str, 
     }
     if address.step == "receipt":
         return "act-receipt", shared | _logged(view, address, sheet)
+    if address.step == "undo":
+        return "act-undo", shared | undo_values(view, address)
     if not address.act:
         return "act-choose", shared | {"groups": offers(snapshot), "steps": _steps(address, _CHOOSE)}
     address = proposed(view, address)

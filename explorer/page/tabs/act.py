@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from explorer.page.act.case_traces import case_traces
 from explorer.page.act.form import ActDesk, ask_desk
 from explorer.page.act.messages import messages
 from explorer.page.act.page import act_page, proposed
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Tab, TabSpec
 from explorer.page.window import NewWindow, WindowWork
+from explorer.report.case_desk import CaseDesk
 from explorer.views import TableView
+from explorer.views.act.desk.draft import Draft
 from explorer.views.act.receipt import logged_receipt
 
 
 def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
     template, values = act_page(view, address, work.of(ActDesk).sheet)
+    draft = values.get("draft")
+    if isinstance(draft, Draft):
+        values["case_traces"] = case_traces(work.of(CaseDesk).file, draft.plan, view.facts.location)
     form = values.get("form")
     return Tab(values, template=template, needs_spark=form is not None and form.reads_rows)
 

@@ -15,6 +15,7 @@ from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
+from explorer.views.table.maintenance import maintenance_entries
 from explorer.views.table.retention_curve import RetentionCurve, retention_curve
 from explorer.views.table.settings import settings_listing, settings_people
 
@@ -70,7 +71,9 @@ def _all_settings(view: TableView, address: Address, _work: WindowWork) -> Listi
 
 def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
     facts = view.facts
-    report = table_report(facts.subject(), facts.audit(), signer=work.signer)
+    report = table_report(
+        facts.subject(), facts.audit(), signer=work.signer, maintenance=lambda: maintenance_entries(facts)
+    )
     return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report), work.key)
 
 

@@ -19,6 +19,7 @@ from explorer.report import render, table_report
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import AnyPin, CommitPin, DiffPin, FilePin, FindingPin, PlanPin, RowsPin
 from explorer.views import TableView
+from explorer.views.table.maintenance import maintenance_entries
 
 _LONGEST: Final = 8_000_000
 _LONGEST_TEXT: Final = 8_000
@@ -37,7 +38,14 @@ def _file(_view: TableView, _address: Address, work: WindowWork) -> Document:
 def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
     facts, desk = view.facts, work.of(CaseDesk)
     person = work.of(ActDesk).person
-    report = table_report(facts.subject(), facts.audit(), by=person or None, case=desk.file, signer=work.signer)
+    report = table_report(
+        facts.subject(),
+        facts.audit(),
+        by=person or None,
+        case=desk.file,
+        signer=work.signer,
+        maintenance=lambda: maintenance_entries(facts),
+    )
     return Page(f"{_slug(desk.file.title)}-{facts.name}", "report", render(report), work.key)
 
 

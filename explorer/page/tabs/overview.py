@@ -13,6 +13,7 @@ from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.table.commit_list import CommitChoice, choices, chosen_commits, page_of
+from explorer.views.table.maintenance import maintenance
 from explorer.views.table.settings import settings_since
 
 
@@ -62,6 +63,7 @@ def _values(view: TableView) -> dict[str, Any]:
         "most_findings": _MOST_FINDINGS,
         "broken": not len(view.facts.commits),
         "restorable": _restorable(view),
+        "maintenance": maintenance(view.facts),
     }
 
 

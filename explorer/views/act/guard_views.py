@@ -54,7 +54,8 @@ class GuardView:
         tables: Evidence that is a list of records.
         remedy: What to do; empty if there is nothing to do.
         ways: Where that leads.
-        accepted: Unknown, and accepted by name.
+        acceptable: It blocks until it is accepted by name.
+        accepted: It was accepted by name.
         blocks: It blocks the commit of the plan.
     """
 
@@ -66,6 +67,7 @@ class GuardView:
     tables: tuple[EvidenceTable, ...]
     remedy: str
     ways: tuple[GuardStep, ...]
+    acceptable: bool
     accepted: bool
     blocks: bool
 
@@ -91,10 +93,13 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     """Return what follows from the guards in one sentence, and how serious it is."""
     upkeep = isinstance(plan, MaintenancePlan)
     made = "done" if upkeep else "committed"
-    failing = [guard for guard in guards if guard.blocks and guard.status == "fail"]
+    failing = [guard for guard in guards if guard.blocks and guard.status == "fail" and not guard.acceptable]
+    waiting = [guard for guard in guards if guard.blocks and guard.status == "fail" and guard.acceptable]
     unknown = [guard for guard in guards if guard.blocks and guard.status == "unknown"]
     if failing:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
+    if waiting:
+        return f"{waiting[0].sentence} Nothing is {made} unless you accept this by name.", "danger"
     if unknown and isinstance(plan, CommitPlan) and plan.rests_on_rows and not plan.checked_rows:
         return "Check the rows before you commit this.", "warning"
     if isinstance(plan, MaintenancePlan) and not plan.files:
@@ -102,6 +107,8 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     if unknown:
         what = "One guard is" if len(unknown) == 1 else f"{len(unknown)} guards are"
         return f"{what} unknown. Fix the cause, or accept by name what cannot be known.", "warning"
+    if accepted := [guard for guard in guards if guard.accepted and guard.status == "fail"]:
+        return f"This can be {made}, as you accepted {accepted[0].name} by name. {accepted[0].sentence}", "warning"
     if warnings := sum(guard.status == "warn" for guard in guards):
         what = "the warning" if warnings == 1 else f"the {warnings} warnings"
         return f"This can be {made}. Read {what} first.", "warning"
@@ -126,7 +133,8 @@ def _guard(guard: GuardResult, plan: Plan, expression: str | None, *, blocks: bo
         tables=tables,
         remedy=guard.remedy or "",
         ways=next_steps_of(guard, plan),
-        accepted=guard.status == "unknown" and guard.name in plan.accepted,
+        acceptable=guard.waits_for_acceptance,
+        accepted=guard.waits_for_acceptance and guard.name in plan.accepted,
         blocks=blocks,
     )
 

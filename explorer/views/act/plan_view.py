@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from explorer import formatting as fmt
 from explorer.core.compatibility.matrix import losses_in_words, releases_in_words
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import CommitPlan, MaintenanceFile, Plan
 from explorer.core.transaction.intents.documents import intent_document
-from explorer.core.transaction.intents.records import Overwrite
+from explorer.core.transaction.intents.records import Overwrite, Vacuum
 from explorer.core.transaction.proposal import Proposal
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views, verdict
@@ -61,6 +63,61 @@ class LossGroup:
     title: str
     first: tuple[ClientLoss, ...]
     older: tuple[ClientLoss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessStep:
+    """What a client can do before and after a change, in words, and whether that is less afterwards."""
+
+    before: str
+    after: str
+    harmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsedClient:
+    """A client in use, harmed or not: its release, its contact, and whether it wrote the table."""
+
+    client: str
+    version: str
+    owner: str
+    seen: bool
+    read: AccessStep
+    write: AccessStep
+
+    @property
+    def harmed(self) -> bool:
+        """Whether it can do less afterwards."""
+        return self.read.harmed or self.write.harmed
+
+
+def used_clients(plan: Plan) -> tuple[UsedClient, ...]:
+    """Return the clients in use, those with less afterwards first."""
+    records = plan.consequences.in_use
+    return () if records is msgspec.UNSET else tuple(map(_used, records))
+
+
+def used_in_words(used: Sequence[UsedClient]) -> str:
+    """Return how many of the clients in use can do less afterwards."""
+    harmed = sum(each.harmed for each in used)
+    if not harmed:
+        return "it changes nothing for it" if len(used) == 1 else f"it changes nothing for these {len(used)}"
+    return f"{harmed} of {fmt.plural(len(used), 'client')} can do less afterwards"
+
+
+def _used(record: Mapping[str, Any]) -> UsedClient:
+    return UsedClient(
+        client=str(record.get("client", "")),
+        version=str(record.get("version", "")),
+        owner=str(record.get("owner", "")),
+        seen=bool(record.get("seen")),
+        read=_step(str(record.get("read", "")), str(record.get("readAfter", ""))),
+        write=_step(str(record.get("write", "")), str(record.get("writeAfter", ""))),
+    )
+
+
+def _step(before: str, after: str) -> AccessStep:
+    return AccessStep(_ACCESS.get(before, before), _ACCESS.get(after, after), before == "yes" and after != "yes")
 
 
 def client_losses(plan: Plan) -> tuple[ClientLoss, ...]:
@@ -155,6 +212,7 @@ class PlanView:
         read_version, commit_version: The version it is based on, and the one it would write; None if it writes no
             commit but makes or deletes files.
         doing: The label of the button that carries it out.
+        recording: Where it is recorded, in words; empty for a commit.
         nothing_to_do: It would write or delete nothing.
         guards: The blocking ones first.
         counts: How many guards have each status, in words: ``1 failed, 4 passed``.
@@ -165,6 +223,7 @@ class PlanView:
         actions, more_actions: The actions, and how many are not shown.
         has_files_to_come: Actions are missing: those of files that are written with the commit, and what counts them.
         files, more_files: The same for files, if no commit is written.
+        in_use, in_use_words: The clients in use, harmed or not, and how many are.
         losses: Clients that can do less, the most serious loss first.
         loss_groups: The same by kind, wrong answers first, older releases apart.
         lost_clients: How many clients these are.
@@ -179,6 +238,7 @@ class PlanView:
     read_version: int
     commit_version: int | None
     doing: str
+    recording: str
     nothing_to_do: bool
     guards: tuple[GuardView, ...]
     counts: str
@@ -192,6 +252,8 @@ class PlanView:
     has_files_to_come: bool
     files: tuple[PlannedFile, ...]
     more_files: int
+    in_use: tuple[UsedClient, ...]
+    in_use_words: str
     losses: tuple[ClientLoss, ...]
     loss_groups: tuple[LossGroup, ...]
     lost_clients: int
@@ -207,7 +269,7 @@ class PlanView:
 def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
     """Describe a plan."""
     guards = guard_views(plan)
-    losses = client_losses(plan)
+    losses, used = client_losses(plan), used_clients(plan)
     sentence, tone = verdict(plan, guards)
     worst, worst_tone = _worst(plan, losses, guards)
     actions: Sequence[JsonObject]
@@ -222,6 +284,7 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         read_version=plan.read_version,
         commit_version=plan.commit_version if isinstance(plan, CommitPlan) else None,
         doing=doing(plan),
+        recording=_recording(plan),
         nothing_to_do=plan.nothing_to_do,
         guards=guards,
         counts=guard_counts(guards),
@@ -235,6 +298,8 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         has_files_to_come=isinstance(plan, CommitPlan) and _has_files_to_come(plan.proposal),
         files=shown_files,
         more_files=len(files) - len(shown_files),
+        in_use=used,
+        in_use_words=used_in_words(used),
         losses=losses,
         loss_groups=loss_groups(losses),
         lost_clients=lost_clients(losses),
@@ -250,6 +315,16 @@ def plan_view(plan: Plan, snapshot: Snapshot) -> PlanView:
         row_check_done=isinstance(plan, CommitPlan) and plan.checked_rows,
         digest=plan.digest,
     )
+
+
+def _recording(plan: Plan) -> str:
+    """Say where maintenance is recorded."""
+    if isinstance(plan, CommitPlan):
+        return ""
+    if isinstance(plan.intent, Vacuum) and plan.files:
+        first = plan.read_version + 1
+        return f"v{first} and v{first + 1} will record it in the log; no row changes."
+    return "This operation creates no commit; the journal of maintenance records it."
 
 
 def _has_files_to_come(proposal: Proposal) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -63,7 +63,8 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     title, text, tone = _OUTCOMES[result.outcome]
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
-        return _done(result, approved, title, text, tone)
+        shown = _done(result, approved, title, text, tone)
+        return replace(shown, facts=(*shown.facts, ("reason", reason), ("by", user or "no name given")))
     facts = commit_facts(result.plan.actions) or [("operation", result.plan.proposal.operation)]
     facts += [("reason", reason), ("by", user or "no name given")]
     if result.outcome == "unknown" and result.version is not None:
@@ -72,6 +73,7 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     if result.plan.digest != approved.digest:
         facts.append(("digest of the approved plan", approved.digest))
         text = f"{text} {_TWO_DIGESTS}" if result.outcome == "committed" else text
+    facts += [("accepted by name", ", ".join(approved.accepted))] if approved.accepted else []
     facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
         text = f"{result.conflict.why} Nothing was written."
@@ -94,13 +96,21 @@ def _done(result: MaintenanceResult, approved: MaintenancePlan, title: str, text
     """Return the receipt of maintenance, which writes no commit."""
     facts = [("operation", intent_kind(result.plan.intent)), ("at", f"v{result.plan.read_version}")]
     if result.outcome == "committed":
-        title, text = done_title(result), f"The table is at v{result.plan.read_version}, as before."
+        title, text = done_title(result), _after(result)
         facts += done_facts(result, approved)
         facts.append(("time travel", result.plan.consequences.time_travel))
         # No log holds what was accepted, as no commit is written.
         facts += [("accepted by name", ", ".join(approved.accepted))] if approved.accepted else []
     facts.append(("digest", approved.digest))
-    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), ())
+    return Receipt(result.outcome, title, text, tone, None, None, None, tuple(facts), result.notes)
+
+
+def _after(result: MaintenanceResult) -> str:
+    """Say what of the log changed with maintenance."""
+    if not result.recorded:
+        return f"The table is at v{result.plan.read_version}, as before."
+    versions = " and ".join(f"v{version}" for version in result.recorded)
+    return f"The log records it in {versions}; the rows are those of v{result.plan.read_version}."
 
 
 _TWO_DIGESTS: Final = (

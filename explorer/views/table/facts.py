@@ -25,9 +25,9 @@ from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commits.commits import Commits
-from explorer.core.versions.commits.summary import plain_reason
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.provenance import plain_reason
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.settings_history import SettingChange, setting_changes

@@ -1,7 +1,7 @@
 """What was committed through this program, on all served tables: who, when, what, why, and the receipt.
 
-Invariants: it is read from the logs, so it names commits of any server and of the command line, and nothing that makes
-no version; only tables that were read are in it, and how many were not is said.
+Invariants: commits are read from the logs, so those of any server and of the command line are in it; maintenance that
+no commit records is read from this user's journal; only tables that were read are in it, and how many were not is said.
 """
 
 from __future__ import annotations
@@ -78,11 +78,12 @@ def activity(address: Address, summaries: Sequence[TableSummary]) -> Activity:
 
 
 def _searched(row: TableSummary, deed: Deed) -> str:
-    return "\n".join((row.ref.name, deed.user, deed.operation, deed.reason)).casefold()
+    return "\n".join((row.ref.name, deed.user, deed.operation, deed.reason, deed.done)).casefold()
 
 
 def _line(row: TableSummary, deed: Deed) -> ActivityLine:
-    href = Address(table=row.ref.name).receipt_of(deed.version)
+    table = Address(table=row.ref.name)
+    href = table.to(tab="overview") if deed.done else table.receipt_of(deed.version)
     return ActivityLine(row.ref.name, deed, fmt.moment(moment(deed.time)), href)
 
 

@@ -281,22 +281,22 @@ def unused_file(root: Path, name: str = "old.parquet") -> Path:
     return root / "orders" / name
 
 
-def test_what_writes_no_commit_is_done_without_a_reason_and_its_table_is_opened_anew(root: Path) -> None:
+def test_a_vacuum_is_recorded_in_the_log_and_its_table_is_opened_anew(root: Path) -> None:
     unused, catalog = unused_file(root), served(root)
     desk, before = ActDesk(catalog, "ana", signed_in=False, changed=list), catalog.facts("w/orders")
     digest = planned(desk, VACUUM)
-    desk.approve("order", "", digest)
+    desk.approve("order", "storage", digest)
     assert not isinstance(desk.state, Committing)
-    desk.approve("orders", "", digest)
+    desk.approve("orders", "storage", digest)
     desk.commit()
     assert refusal(desk) is None
     ended = outcome(desk)
     assert ended is not None
     assert (ended.outcome, ended.title, ended.version) == ("committed", "1 file deleted", None)
-    assert ended.text == "The table is at v3, as before."
+    assert ended.text == "The log records it in v4 and v5; the rows are those of v3."
     assert not unused.exists()
     assert (root / "orders" / "a.parquet").exists()
-    assert version(root) == 3
+    assert version(root) == 5
     assert catalog.facts("w/orders") is not before
 
 
@@ -305,7 +305,7 @@ def test_a_file_that_is_needed_again_stays_and_the_receipt_says_so(root: Path) -
     digest = planned(desk, VACUUM)
     again = [small_logs.commit_info("RESTORE"), small_logs.add(unused.name, 2)]
     small_logs.write_log(root / "orders", [again], 4)
-    desk.approve("orders", "", digest)
+    desk.approve("orders", "storage", digest)
     desk.commit()
     ended = outcome(desk)
     assert ended is not None
@@ -323,7 +323,7 @@ def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root
             faulty.faults[number] = "answer lost"
 
     kept.table.store = faulty = FaultyStore(kept.table.store, between=fails)
-    desk.approve("orders", "", digest)
+    desk.approve("orders", "storage", digest)
     desk.commit()
     refused = refusal(desk)
     assert refused is not None
@@ -336,7 +336,7 @@ def test_work_on_files_that_breaks_off_does_not_claim_that_nothing_was_done(root
 
 def test_a_read_only_server_refuses_to_delete_files(root: Path) -> None:
     unused, desk = unused_file(root), desk_at(root, allow_commits=False)
-    desk.approve("orders", "", planned(desk, VACUUM))
+    desk.approve("orders", "storage", planned(desk, VACUUM))
     desk.commit()
     refused = refusal(desk)
     assert refused is not None

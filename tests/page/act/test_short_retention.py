@@ -77,7 +77,7 @@ def test_the_pages_say_what_it_may_cost_ask_for_the_name_and_name_it_in_the_rece
     accepted = _page(catalog, desk, VACUUM)
     assert "You accepted this guard as unknown." in accepted
     assert 'id="commit"' in accepted
-    desk.approve("orders", "", _digest(desk))
+    desk.approve("orders", "storage", _digest(desk))
     desk.commit()
 
     assert isinstance(desk.state, Ended)

@@ -36,11 +36,14 @@ _STRING: Final = re.compile(r"'[^']*'")
 
 
 class LoggedOperation(msgspec.Struct, frozen=True):
-    """The recorded operation of a commit: its version, its operation and the operation's parameters."""
+    """The recorded operation of a commit: its version, its operation and the operation's parameters, and who made it
+    with what."""
 
     version: int
     operation: str | None
     parameters: Mapping[str, object]
+    user: str | None = None
+    engine: str | None = None
 
 
 def values_guard(snapshot: Snapshot, paths: Sequence[Path]) -> GuardResult:
@@ -111,6 +114,9 @@ def _in_commits(naming: Sequence[Mapping[str, object]], names: str) -> Iterator[
     last = naming[-1]
     commits = counted(len(versions), "earlier commit names", "earlier commits name")
     yield f"{commits} {names}, such as v{last['version']} {last['operation']} with {last['parameter']} {last['text']}."
+    people = list(dict.fromkeys(str(each.get("user") or each.get("engine") or "") for each in reversed(naming)))
+    if any(people):
+        yield f"They were made by {first_names(list(filter(None, people)))}."
 
 
 def _in_settings(snapshot: Snapshot, paths: Sequence[Path], *, renamed: bool) -> Iterator[str]:
@@ -134,13 +140,15 @@ def _naming(operation: LoggedOperation, paths: Sequence[Path]) -> Iterator[dict[
         if "predicate" not in name.lower() and name.lower() not in _BY_COLUMNS:
             continue
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        if any(_names(text, path) for path in paths):
+        if any(names_column(text, path) for path in paths):
             shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\u2026"
             stated = operation.operation or "commit"
-            yield {"version": operation.version, "operation": stated, "parameter": name, "text": shown}
+            by = {"user": operation.user} if operation.user else {}
+            by |= {"engine": operation.engine} if operation.engine else {}
+            yield {"version": operation.version, "operation": stated, **by, "parameter": name, "text": shown}
 
 
-def _names(text: str, path: Path) -> bool:
+def names_column(text: str, path: Path) -> bool:
     """Return whether the text of a predicate may name a column, a part of it, or the struct that holds it."""
     plain = _STRING.sub("''", _EXPRESSION_ID.sub("", text))
     first, *rest = (re.escape(part.replace("`", "``")) for part in path)

@@ -285,6 +285,7 @@ def change_guard(snapshot: Snapshot, proposal: Proposal) -> GuardResult:
         and (proposal.protocol is None or proposal.protocol == snapshot.protocol)
         and proposal.writing is None
         and proposal.recorded is None
+        and not proposal.only_provenance
         and not (proposal.adds or proposal.removes or proposal.change_files or proposal.transactions)
         and all(
             not item.removed and snapshot.domain_metadata.get(item.domain) == item.configuration

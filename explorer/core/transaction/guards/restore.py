@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,17 +16,10 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.arrow.arrays import joined
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.schema.column_mapping import MappingMode
+from explorer.core.transaction.guards.undone_commits import UndoneCommit
 from explorer.core.transaction.proposal import GuardResult
 from explorer.core.versions.diff import diff_metadata, diff_properties
 from explorer.core.versions.snapshot import Snapshot
-
-
-class UndoneCommit(msgspec.Struct, frozen=True):
-    """A commit that the restore undoes: its version, operation and user, if the log has them."""
-
-    version: int
-    operation: str | None
-    user: str | None
 
 
 def restore_guard(
@@ -63,7 +55,7 @@ def restore_guard(
         "rowsGone": rows_gone,
         "propertiesChanged": [change.key for change in properties],
         "columnsChanged": [change.column for change in columns],
-        "undone": [msgspec.structs.asdict(commit) for commit in undone],
+        "undone": [commit.document() for commit in undone],
         "domainsKept": sorted(name for name in snapshot.domain_metadata if not name.startswith("delta.")),
         "detail": f"Undoes {_versions(target.version + 1, snapshot.version)}: {moved}{form}.",
     }

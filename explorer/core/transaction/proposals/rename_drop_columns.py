@@ -12,12 +12,14 @@ from typing import Final
 
 import msgspec
 
+from explorer.core.compatibility.my_clients import MyClient
+from explorer.core.compatibility.releases import OWN_ENGINE
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Metadata
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import VOID, StructField, StructType, format_column
-from explorer.core.protocol.schema.edit import children, edit_fields, replace_field, struct_field
+from explorer.core.protocol.schema.edit import children, edit_fields, first_names, replace_field, struct_field
 from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
 from explorer.core.protocol.schema.nested_types import Path
 from explorer.core.protocol.table_features import active_features
@@ -115,6 +117,28 @@ def column_traces_guard(
     names = [intent.column] if isinstance(intent, RenameColumn) else intent.columns
     paths = [struct_field(snapshot.schema, name)[0].path for name in names]
     return traces_guard(snapshot, paths, operations, renamed=renamed)
+
+
+def readers_guard(intent: RenameColumn | DropColumns, clients: Sequence[MyClient]) -> GuardResult | None:
+    """Name the clients in use whose queries may name the columns; None if none is known.
+
+    Args:
+        clients: Those that a file names, and those that wrote the table.
+    """
+    others = [each for each in clients if not each.client.startswith(OWN_ENGINE)]
+    if not others:
+        return None
+    names = [intent.column] if isinstance(intent, RenameColumn) else intent.columns
+    what = f"do not find {first_names(names)}"
+    if isinstance(intent, RenameColumn):
+        what = f"have to say {intent.to} instead of {intent.column}"
+    listed = [
+        {"client": each.client, "version": each.version, "owner": each.owner, "role": each.role} for each in others
+    ]
+    told = [f"{each.client} {each.version}".strip() + (f" ({each.owner})" if each.owner else "") for each in others]
+    detail = f"Queries {what} afterwards. In use: {first_names(told)}. The log does not record their queries."
+    remedy = "Ask the owners of these clients which of their queries name it, before you commit."
+    return GuardResult("readers-by-name", "warn", {"clients": listed, "detail": detail}, remedy)
 
 
 def _by_parent(paths: Sequence[Path]) -> dict[Path, set[str]]:

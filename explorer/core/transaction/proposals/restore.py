@@ -39,7 +39,8 @@ from explorer.core.protocol.table_properties.registry import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.core.transaction.guards.restore import UndoneCommit, restore_guard
+from explorer.core.transaction.guards.restore import restore_guard
+from explorer.core.transaction.guards.undone_commits import UndoneCommit
 from explorer.core.transaction.intents.records import Restore
 from explorer.core.transaction.new_files.file_actions import adds, high_water_mark, number_rows, removes
 from explorer.core.transaction.proposal import Circumstances, GuardResult, Proposal

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.versions.commits.amounts import row_amounts
+from explorer.core.versions.provenance import plain_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +121,6 @@ def summaries(history: pa.Table, redated: Mask) -> list[CommitSummary]:
             history.to_pylist(), *rows_of, redated.tolist(), strict=True
         )
     ]
-
-
-def plain_reason(text: str | None) -> str:
-    """Return the reason that the author of a commit gave (``userMetadata``), empty for none."""
-    # Some writers store userMetadata as a JSON string of a string.
-    if not text:
-        return ""
-    try:
-        decoded = json.loads(text)
-    except ValueError:
-        return text
-    return decoded if isinstance(decoded, str) else text
 
 
 def _recorded_facts(row: Mapping[str, Any]) -> dict[str, Any]:

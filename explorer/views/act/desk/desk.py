@@ -197,16 +197,16 @@ class Desk:
                 self._take(at.Forgotten())
 
     def accept(self, name: str) -> None:
-        """Let a guard stay unknown.
+        """Accept a guard: let it stay unknown, or pass although it failed, where it says that it can be accepted.
 
         Raises:
-            RequestError: There is no plan, or no unknown guard of that name.
+            RequestError: There is no plan, or no such guard of that name.
         """
         with self._lock:
-            unknown = [guard.name for guard in self._current_plan().guards if guard.status == "unknown"]
-            if name.strip() not in unknown:
-                known = f"It is called {' or '.join(unknown)}." if unknown else "No guard is unknown."
-                raise RequestError(f"No unknown guard is called \u201c{name}\u201d. {known}", allowed=unknown)
+            waiting = [guard.name for guard in self._current_plan().guards if guard.waits_for_acceptance]
+            if name.strip() not in waiting:
+                known = f"It is called {' or '.join(waiting)}." if waiting else "No guard waits to be accepted."
+                raise RequestError(f"No guard to accept is called \u201c{name}\u201d. {known}", allowed=waiting)
             self._take(at.Accepted(name.strip()))
 
     def document(self) -> PlanDocument:
@@ -536,8 +536,9 @@ def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
     wanted = draft.table.name
     if name != wanted:
         return f"\u201c{name}\u201d is not the table\u2019s name: type {wanted} to commit."
-    if isinstance(draft.plan, CommitPlan) and not reason.strip():
-        return "Enter a reason. It is recorded in the history."
+    if not reason.strip():
+        where = "history" if isinstance(draft.plan, CommitPlan) else "journal of maintenance"
+        return f"Enter a reason. It is recorded in the {where}."
     return None
 
 
