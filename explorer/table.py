@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.catalogs.entry import CatalogEntry
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
+    from explorer.core.transaction.alignment import AlignmentStep
     from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -42,12 +43,14 @@ if TYPE_CHECKING:
     from explorer.core.transaction.row_engine import CheckReport, RowJob
     from explorer.core.versions.retention.horizon import Horizon
     from explorer.core.versions.retention.readable_until import FolderScan
+    from explorer.core.versions.table_comparison import TableComparison
     from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
     from explorer.report import Signer, TableReport
     from explorer.report.case_file import CaseFile
     from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
+    from explorer.spark.changes.table_rows import TableRowDiff
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.rows.key_history import RowHistory
 
@@ -226,6 +229,61 @@ class Table(DeltaLog):
         from explorer.spark.rows.key_history import row_history
 
         return row_history(self, key, from_version, to_version)
+
+    def compare(
+        self, other: DeltaLog, *, version: int | None = None, other_version: int | None = None
+    ) -> TableComparison:
+        """Compare this table with another one, or with itself elsewhere or at another version; only logs are read.
+
+        Args:
+            other: The table to compare with.
+            version, other_version: Of this table, and of the other; None for the newest.
+
+        Returns:
+            What differs in the definition of the two, the numbers of both, and the bounds of each column.
+
+        Raises:
+            VersionNotFound: One of the versions cannot be read; ``table`` says whose.
+        """
+        from explorer.core.versions.table_comparison import compare_tables
+
+        names = self.location, other.location
+        return compare_tables(self.snapshot(version), other.snapshot(other_version), names)
+
+    def alignment(
+        self, other: DeltaLog, *, version: int | None = None, other_version: int | None = None
+    ) -> tuple[AlignmentStep, ...]:
+        """Return the intents that would make another table like this one, without its rows; nothing is planned.
+
+        Args:
+            other: The table that would be changed.
+            version, other_version: As in `compare`.
+        """
+        from explorer.core.transaction.alignment import alignment
+        from explorer.core.versions.table_comparison import compare_tables
+
+        model, changed = self.snapshot(version), other.snapshot(other_version)
+        return alignment(model, changed, compare_tables(model, changed, (self.location, other.location)).differences)
+
+    @learning
+    def compare_rows(
+        self,
+        other: DeltaLog,
+        keys: Sequence[str] | None = None,
+        *,
+        version: int | None = None,
+        other_version: int | None = None,
+    ) -> TableRowDiff:
+        """Compare the rows of two tables through Spark, matched by key columns if given.
+
+        See `explorer.spark.changes.table_rows`.
+        """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
+        from explorer.spark.changes.table_rows import table_row_diff
+
+        return table_row_diff((self, self.snapshot(version)), (other, other.snapshot(other_version)), keys)
 
     @located
     def leftovers(self) -> pa.Table:
