@@ -778,6 +778,7 @@ class Table(DeltaLog):
         predicate: str = "",
         theme: str = "auto",
         allow_commits: bool = False,
+        beside: Sequence[DeltaLog] = (),
     ) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
@@ -791,6 +792,7 @@ class Table(DeltaLog):
             predicate: A boolean SQL expression: which files it reads, and which rows are shown.
             theme: ``auto`` (as the page), ``light`` or ``dark``.
             allow_commits: Let the widget commit what it plans.
+            beside: Other tables, to compare this one with.
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.
@@ -807,4 +809,5 @@ class Table(DeltaLog):
             predicate=predicate,
             theme=theme,
             allow_commits=allow_commits,
+            beside=beside,
         )

@@ -145,10 +145,11 @@ def _renames(pairs: tuple[ColumnPair, ...]) -> Iterator[AlignmentStep]:
 
 
 def _drops(pairs: tuple[ColumnPair, ...]) -> Iterator[AlignmentStep]:
-    alone = {pair.second[0] for pair in pairs if pair.first is None and pair.second is not None}
-    names = tuple(format_column(path) for path in alone if path[:-1] not in alone)
-    if names:
-        yield AlignmentStep(DropColumns(columns=tuple(sorted(names))), differences=names)
+    alone = dict.fromkeys(pair.second[0] for pair in pairs if pair.first is None and pair.second is not None)
+    for path in alone:
+        if path[:-1] not in alone:
+            name = format_column(path)
+            yield AlignmentStep(DropColumns(columns=(name,)), differences=(name,))
 
 
 def _additions(pairs: tuple[ColumnPair, ...], model: StructType) -> Iterator[AlignmentStep]:

@@ -184,6 +184,7 @@ export class Page {
     }
     if (this.opening && opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
+    if (this.picked) this.showPicked();
     if ("tabs" in regions) this.keepCase();
     this.speak();
     if (title) this.host.title(title);
@@ -374,7 +375,32 @@ export class Page {
     else if (name === "seen") this.seen();
     else if (name === "mistake") this.mistake();
     else if (name === "dismiss") element.closest(".notice").remove();
+    else if (name === "pick" || name === "unpick") this.pick(element.dataset.name);
     else this.ask(name, { ...element.dataset });
+  }
+
+  // Two tables of the list are chosen to be compared; of three the first is left. Without a name none is chosen.
+  pick(name) {
+    const chosen = this.picked || [];
+    const others = chosen.filter((each) => each !== name);
+    this.picked = name === undefined ? [] : others.length < chosen.length ? others : [...chosen.slice(-1), name];
+    this.showPicked();
+  }
+
+  showPicked() {
+    const bar = this.place("home-pair");
+    if (!bar) return;
+    const [first, second] = this.picked || [];
+    for (const button of this.root.querySelectorAll("[data-do=pick]")) {
+      button.setAttribute("aria-pressed", String([first, second].includes(button.dataset.name)));
+    }
+    bar.classList.toggle("off", first === undefined);
+    if (first === undefined) return;
+    const link = bar.querySelector("a");
+    link.classList.toggle("off", second === undefined);
+    bar.querySelector(".said").textContent = second === undefined
+      ? `Compare ${first} with …: choose a second table.` : `${first} and ${second}`;
+    link.href = queryOf(new URLSearchParams({ t: first, tab: "diff", with: second ?? "" }));
   }
 
   // A link shows others what is on show now: it names both versions, unless it is to follow the newest one.
