@@ -11,7 +11,7 @@ from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
 def _tables(root: Path) -> tuple[Path, Path]:
     first = [PROTOCOL, metadata({"id": "long", "name": "string"}, configuration={"team": "sales"})]
     second = [PROTOCOL, metadata({"id": "long", "day": "date"}, partition_columns=("day",))]
-    write_log(root / "first", {0: [*first, add("a.parquet", 3, bounds={"id": (1, 3)})]})
+    write_log(root / "first", [[*first, add("a.parquet", 3, bounds={"id": (1, 3)})]])
     write_log(root / "second", {0: second})
     return root / "first", root / "second"
 

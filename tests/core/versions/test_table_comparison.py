@@ -61,7 +61,7 @@ def test_columns_types_partitions_and_files_that_differ_are_those_that_deltalake
 
 
 def _table(folder: Path, columns: dict[str, str], configuration: dict[str, str] | None = None, **more: Any) -> Path:
-    write_log(folder, {0: [PROTOCOL, metadata(columns, configuration=configuration, **more)]})
+    write_log(folder, [[PROTOCOL, metadata(columns, configuration=configuration, **more)]])
     return folder
 
 
@@ -128,7 +128,7 @@ def test_tables_without_a_common_column_and_with_hostile_names_are_compared(tmp_
 def test_bounds_and_counts_that_differ_are_named(tmp_path: Path) -> None:
     for name, high, records in (("one", 9, 4), ("two", 12, 4)):
         file = add(f"{name}.parquet", records, bounds={"id": (1, high)}, size=100 + high)
-        write_log(tmp_path / name, {0: [PROTOCOL, METADATA, file]})
+        write_log(tmp_path / name, [[PROTOCOL, METADATA, file]])
     found = explorer.open_table(tmp_path / "one").compare(explorer.open_table(tmp_path / "two"))
     assert [pair.name for pair in found.differing_amounts] == ["bytes"]
     (bounds,) = found.differing_bounds
@@ -140,16 +140,18 @@ def test_a_column_that_a_copy_renamed_is_one_column(tmp_path: Path) -> None:
     mapped = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
 
     def schema(name: str) -> str:
-        marks = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-5f422f40-de70-45b2-88ab-1d5c90e9"}
+        marks = {
+            "delta.columnMapping.id": 1,
+            "delta.columnMapping.physicalName": "col-5f422f40-de70-45b2-88ab-1d5c90e9",
+        }
         field = {"name": name, "type": "long", "nullable": True, "metadata": marks}
         return json.dumps({"type": "struct", "fields": [field]})
 
     for folder, name in (("one", "customer"), ("two", "client")):
         protocol = Protocol(min_reader_version=2, min_writer_version=5)
         action = Metadata(id=METADATA.id, schema_string=schema(name), configuration=mapped)
-        write_log(tmp_path / folder, {0: [protocol, action]})
+        write_log(tmp_path / folder, [[protocol, action]])
     found = explorer.open_table(tmp_path / "one").compare(explorer.open_table(tmp_path / "two"))
     assert [(each.what, each.first, each.second) for each in found.differences] == [("name", "customer", "client")]
     assert _aligned(tmp_path / "one", tmp_path / "two") == []
     assert explorer.open_table(tmp_path / "two").snapshot().schema.fields[0].name == "customer"
-
