@@ -12,7 +12,7 @@ def _tables(root: Path) -> tuple[Path, Path]:
     first = [PROTOCOL, metadata({"id": "long", "name": "string"}, configuration={"team": "sales"})]
     second = [PROTOCOL, metadata({"id": "long", "day": "date"}, partition_columns=("day",))]
     write_log(root / "first", [[*first, add("a.parquet", 3, bounds={"id": (1, 3)})]])
-    write_log(root / "second", {0: second})
+    write_log(root / "second", [second])
     return root / "first", root / "second"
 
 

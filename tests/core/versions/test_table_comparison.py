@@ -75,7 +75,7 @@ def _aligned(model: Path, changed: Path) -> list[str]:
             continue
         plan = two.plan(step.intent, check_rows=False)
         assert plan.committable, (step.intent, [guard for guard in plan.guards if guard.status != "pass"])
-        assert two.commit(plan, reason="as the other table").outcome in {"committed"}
+        assert two.commit(plan, reason="as the other table").outcome == "committed"
         two = explorer.open_table(changed)
     return left
 
@@ -132,7 +132,8 @@ def test_bounds_and_counts_that_differ_are_named(tmp_path: Path) -> None:
     found = explorer.open_table(tmp_path / "one").compare(explorer.open_table(tmp_path / "two"))
     assert [pair.name for pair in found.differing_amounts] == ["bytes"]
     (bounds,) = found.differing_bounds
-    assert bounds.first is not None and bounds.second is not None
+    assert bounds.first is not None
+    assert bounds.second is not None
     assert (bounds.first.max, bounds.second.max) == (9, 12)
 
 
