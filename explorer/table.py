@@ -167,6 +167,8 @@ class Table(DeltaLog):
         skip: bool = False,
         schema_version: int | None = None,
         keys: Sequence[str] = (),
+        where: str | None = None,
+        by_id: bool = False,
     ) -> DataFrame:
         """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
 
@@ -179,7 +181,15 @@ class Table(DeltaLog):
         from explorer.spark.changes.changes import changes
 
         found = changes(
-            self, from_version, to_version, inferred=inferred, skip=skip, schema_version=schema_version, keys=keys
+            self,
+            from_version,
+            to_version,
+            inferred=inferred,
+            skip=skip,
+            schema_version=schema_version,
+            keys=keys,
+            where=where,
+            by_id=by_id,
         )
         return found.frame
 
@@ -193,6 +203,8 @@ class Table(DeltaLog):
         skip: bool = False,
         schema_version: int | None = None,
         keys: Sequence[str] = (),
+        where: str | None = None,
+        by_id: bool = False,
     ) -> pa.Table:
         """Return what changed in a small range of versions as Arrow, ascending by version; starts no Spark.
 
@@ -205,8 +217,10 @@ class Table(DeltaLog):
         from explorer.changed_rows.small_changes import changed_rows
 
         last = self.latest_version() if to_version is None else to_version
-        sources = self.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
-        return changed_rows(self, sources, keys)
+        sources = self.change_sources(
+            from_version, last, inferred, schema_version=schema_version, skip=skip, by_id=by_id
+        )
+        return changed_rows(self, sources, keys, where)
 
     @learning
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:

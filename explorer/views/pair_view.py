@@ -34,7 +34,7 @@ _ASPECTS: Final = {
     "constraint": "constraint",
     "protocol": "protocol entry",
     "domain": "metadata domain",
-    "table": "description",
+    "table": "table",
 }
 _UNCOUNTED: Final = frozenset({"partitioning", "clustering", "description"})
 _SHOWN: Final = 2_000
@@ -80,6 +80,7 @@ class PairView:
         bounds: The columns that both have, those that differ first.
         bounds_differ: How many of these differ.
         bounds_left_out: Columns whose bounds are not compared.
+        shares_columns: The tables have columns in common, so that rows can be compared.
         steps: What would align the other table with the first.
     """
 
@@ -90,6 +91,7 @@ class PairView:
     bounds: Listing
     bounds_differ: int
     bounds_left_out: int
+    shares_columns: bool
     steps: tuple[StepRow, ...]
 
     @property
@@ -114,12 +116,15 @@ def pair_view(found: TableComparison, steps: Sequence[AlignmentStep]) -> PairVie
         bounds=_bounds(found),
         bounds_differ=len(found.differing_bounds),
         bounds_left_out=found.bounds_left_out,
+        shares_columns=found.columns_shared > 0,
         steps=tuple(map(_step, steps)),
     )
 
 
 def _verdict(found: TableComparison) -> str:
-    counted = Counter(_ASPECTS[each.aspect] for each in found.differences if not each.own)
+    counted = Counter(
+        each.name if each.aspect == "table" else _ASPECTS[each.aspect] for each in found.differences if not each.own
+    )
     parts = [word if word in _UNCOUNTED else fmt.plural(number, word) for word, number in counted.items()]
     definition = f"The definition differs: {_joined(parts)}." if parts else "Both tables have the same definition."
     amounts = [pair.name for pair in found.differing_amounts if pair.name != "columns"]
