@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from explorer.core.compatibility.access import ClientVerdict, Requirements
     from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.maintenance.journal import MaintenanceEntry
+    from explorer.core.transaction.alignment import AlignmentStep
     from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -46,12 +47,14 @@ if TYPE_CHECKING:
     from explorer.core.transaction.undoing.undo import Undo
     from explorer.core.versions.retention.horizon import Horizon
     from explorer.core.versions.retention.readable_until import FolderScan
+    from explorer.core.versions.table_comparison import TableComparison
     from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
     from explorer.report import Signer, TableReport
     from explorer.report.case_file import CaseFile
     from explorer.report.since import EarlierReport
     from explorer.spark.changes.row_diff import RowDiff
+    from explorer.spark.changes.table_rows import TableRowDiff
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.rows.key_history import RowHistory
 
@@ -177,6 +180,8 @@ class Table(DeltaLog):
         skip: bool = False,
         schema_version: int | None = None,
         keys: Sequence[str] = (),
+        where: str | None = None,
+        by_id: bool = False,
     ) -> DataFrame:
         """Return what changed in a range of versions, both ends included, as a Spark DataFrame.
 
@@ -189,7 +194,15 @@ class Table(DeltaLog):
         from explorer.spark.changes.changes import changes
 
         found = changes(
-            self, from_version, to_version, inferred=inferred, skip=skip, schema_version=schema_version, keys=keys
+            self,
+            from_version,
+            to_version,
+            inferred=inferred,
+            skip=skip,
+            schema_version=schema_version,
+            keys=keys,
+            where=where,
+            by_id=by_id,
         )
         return found.frame
 
@@ -203,6 +216,8 @@ class Table(DeltaLog):
         skip: bool = False,
         schema_version: int | None = None,
         keys: Sequence[str] = (),
+        where: str | None = None,
+        by_id: bool = False,
     ) -> pa.Table:
         """Return what changed in a small range of versions as Arrow, ascending by version; starts no Spark.
 
@@ -215,8 +230,10 @@ class Table(DeltaLog):
         from explorer.changed_rows.small_changes import changed_rows
 
         last = self.latest_version() if to_version is None else to_version
-        sources = self.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
-        return changed_rows(self, sources, keys)
+        sources = self.change_sources(
+            from_version, last, inferred, schema_version=schema_version, skip=skip, by_id=by_id
+        )
+        return changed_rows(self, sources, keys, where)
 
     @learning
     def row_diff(self, from_version: int, to_version: int, keys: Sequence[str] | None = None) -> RowDiff:
@@ -239,6 +256,61 @@ class Table(DeltaLog):
         from explorer.spark.rows.key_history import row_history
 
         return row_history(self, key, from_version, to_version)
+
+    def compare(
+        self, other: DeltaLog, *, version: int | None = None, other_version: int | None = None
+    ) -> TableComparison:
+        """Compare this table with another one, or with itself elsewhere or at another version; only logs are read.
+
+        Args:
+            other: The table to compare with.
+            version, other_version: Of this table, and of the other; None for the newest.
+
+        Returns:
+            What differs in the definition of the two, the numbers of both, and the bounds of each column.
+
+        Raises:
+            VersionNotFound: One of the versions cannot be read; ``table`` says whose.
+        """
+        from explorer.core.versions.table_comparison import compare_tables
+
+        names = self.location, other.location
+        return compare_tables(self.snapshot(version), other.snapshot(other_version), names)
+
+    def alignment(
+        self, other: DeltaLog, *, version: int | None = None, other_version: int | None = None
+    ) -> tuple[AlignmentStep, ...]:
+        """Return the intents that would make another table like this one, without its rows; nothing is planned.
+
+        Args:
+            other: The table that would be changed.
+            version, other_version: As in `compare`.
+        """
+        from explorer.core.transaction.alignment import alignment
+        from explorer.core.versions.table_comparison import compare_tables
+
+        model, changed = self.snapshot(version), other.snapshot(other_version)
+        return alignment(model, changed, compare_tables(model, changed, (self.location, other.location)).differences)
+
+    @learning
+    def compare_rows(
+        self,
+        other: DeltaLog,
+        keys: Sequence[str] | None = None,
+        *,
+        version: int | None = None,
+        other_version: int | None = None,
+    ) -> TableRowDiff:
+        """Compare the rows of two tables through Spark, matched by key columns if given.
+
+        See `explorer.spark.changes.table_rows`.
+        """
+        from explorer.spark.engine.session import require_pyspark
+
+        require_pyspark()
+        from explorer.spark.changes.table_rows import table_row_diff
+
+        return table_row_diff((self, self.snapshot(version)), (other, other.snapshot(other_version)), keys)
 
     @located
     def leftovers(self) -> pa.Table:
@@ -771,6 +843,7 @@ class Table(DeltaLog):
         predicate: str = "",
         theme: str = "auto",
         allow_commits: bool = False,
+        beside: Sequence[DeltaLog] = (),
     ) -> TableExplorer:
         """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
@@ -784,6 +857,7 @@ class Table(DeltaLog):
             predicate: A boolean SQL expression: which files it reads, and which rows are shown.
             theme: ``auto`` (as the page), ``light`` or ``dark``.
             allow_commits: Let the widget commit what it plans.
+            beside: Other tables, to compare this one with.
 
         Raises:
             EngineUnavailable: The packages of the ``jupyter`` extra are missing.
@@ -800,4 +874,5 @@ class Table(DeltaLog):
             predicate=predicate,
             theme=theme,
             allow_commits=allow_commits,
+            beside=beside,
         )

@@ -28,6 +28,7 @@ from explorer.core.versions.change_feed.feed import ChangeSources
 from explorer.data_files.column_sources import ColumnSources, column_sources
 from explorer.first_rows.file_rows import NotReadHere, PageMemory
 from explorer.first_rows.first_rows import SparkOnly
+from explorer.first_rows.row_conditions import judged
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -54,7 +55,7 @@ class _Compared:
 
 
 def small_changes(
-    log: DeltaLog, sources: ChangeSources, limit: int | None, keys: Sequence[str] = ()
+    log: DeltaLog, sources: ChangeSources, limit: int | None, keys: Sequence[str] = (), where: str | None = None
 ) -> ChangePreview | SparkOnly:
     """Read the changes of a small range, or return why Spark must read them.
 
@@ -63,6 +64,8 @@ def small_changes(
         sources: Where the changes are.
         limit: Rows at most of the preview; None gives all. All are counted.
         keys: Names of top-level columns that identify a row: inferred updates are paired by them, not by row ID.
+        where: SQL of one boolean expression over the columns that are shown; only rows for which it is TRUE, each image
+            of an update by itself.
 
     Raises:
         RequestError: A key is not a column, or the table has a column of a name that the feed adds.
@@ -70,7 +73,11 @@ def small_changes(
         CorruptTable: A file's size, a partition value or a deletion vector contradicts the log.
         UnsupportedFeature, NotAllowed: The location of a file cannot be read.
     """
-    columns = column_sources(log.snapshot(sources.schema_version))
+    snapshot = log.snapshot(sources.schema_version)
+    condition = None if where is None else judged(snapshot, where)
+    if isinstance(condition, str):
+        return SparkOnly(condition)
+    columns = column_sources(snapshot)
     shown = sources.schema_version
     check_names(columns.schema, shown)
     pairing = check_keys(keys, columns.schema, shown, f"at version {shown} to pair rows by")
@@ -79,16 +86,19 @@ def small_changes(
         table, rewritten = _Reading(log, sources, columns, pairing, PageMemory()).changes()
     except NotReadHere as error:
         return SparkOnly(error.reason)
+    if condition is not None:
+        # Rows that were only rewritten are not looked at, so they are not counted either.
+        table, rewritten = table.filter(condition.holds(table)), rewritten.slice(0, 0)
     return preview_of(sources, table, limit, counts=_counts(table), rewritten=rewritten, complete=True, by_spark=False)
 
 
-def changed_rows(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> pa.Table:
+def changed_rows(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = (), where: str | None = None) -> pa.Table:
     """Return all changes of a small range; arguments and other errors as of `small_changes`.
 
     Raises:
         UnsupportedFeature: Only Spark reads them; the message says why.
     """
-    found = small_changes(log, sources, None, keys)
+    found = small_changes(log, sources, None, keys, where)
     if isinstance(found, SparkOnly):
         first, last = sources.from_version, sources.to_version
         where = f"version {first}" if first == last else f"versions {first} to {last}"

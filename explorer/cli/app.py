@@ -41,6 +41,7 @@ _COMMANDS: Final = {
     "statistics": "files",
     "history": "commits",
     "diff": "commits",
+    "compare": "comparing",
     "retention": "retention",
     "compatibility": "compatibility",
     "verify": "integrity",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from explorer.auditing.erasure import Neighbour
-from explorer.core.errors import NotAllowed
+from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
@@ -13,6 +13,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
+from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts, ChangeableTable
 
 
@@ -22,6 +23,7 @@ class OneTable(FollowedTables):
     Args:
         table: The table; one that can be changed if ``allow_commits``.
         allow_commits: It may be changed.
+        others: Tables to compare it with.
 
     Attributes:
         allow_commits: As given.
@@ -31,7 +33,7 @@ class OneTable(FollowedTables):
         place, commits_with: As `DeskTables` has them.
     """
 
-    def __init__(self, table: DeltaLog, *, allow_commits: bool) -> None:
+    def __init__(self, table: DeltaLog, *, allow_commits: bool, others: Sequence[DeltaLog] = ()) -> None:
         self.allow_commits = allow_commits
         self.attempts = Attempts()
         self.picks_files = True
@@ -39,10 +41,33 @@ class OneTable(FollowedTables):
         self.key: SigningKey | None = None
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)
+        self._others = {other.name: FollowedTable(other.successor, other.name) for other in others}
 
     def location(self, name: str) -> str:  # noqa: ARG002  # there is one
         """Return where the table is."""
         return self._table.location
+
+    def other(self, name: str) -> TableFacts:
+        """Return the facts of a table that was given to compare with, or of the table itself by its name.
+
+        Raises:
+            RequestError: No such table was given.
+        """
+        if name == self._table.name:
+            return self._followed.facts()
+        if name not in self._others:
+            known = ", ".join(self._others) or "none"
+            raise RequestError(
+                f"This widget has no table {name!r} to compare with; it has: {known}. Give it one with "
+                "table.explore(beside=[other]).",
+                field="with",
+                allowed=tuple(self._others),
+            )
+        return self._others[name].facts()
+
+    def other_names(self) -> tuple[str, ...] | None:
+        """Return the names of the tables that were given to compare with; None without any."""
+        return tuple(self._others) or None
 
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
         """Return no tables: a notebook knows no others."""

@@ -97,9 +97,10 @@ class TableExplorer(anywidget.AnyWidget):
         predicate: str = "",
         theme: str = "auto",
         allow_commits: bool = False,
+        beside: Sequence[DeltaLog] = (),
     ) -> None:
         self.table, self.allow_commits = table, allow_commits
-        self._tables = OneTable(table, allow_commits=allow_commits)
+        self._tables = OneTable(table, allow_commits=allow_commits, others=beside)
         self._seen: TableFacts | None = None
         self._windows: dict[str, WidgetWindow] = {}
         self._beginning: set[Any] = set()

@@ -64,6 +64,8 @@ _KEYS = {
     "back": "back",
     "status": "standing",
     "show": "show",
+    "other": "with",
+    "other_version": "wv",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -94,6 +96,7 @@ class Address:
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
+    ``other`` is the table to compare with, and ``other_version`` its version.
     """
 
     table: str = ""
@@ -135,6 +138,8 @@ class Address:
     back: str = ""
     status: str = ""
     show: str = ""
+    other: str = ""
+    other_version: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -151,7 +156,8 @@ class Address:
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
         )
         # An address of an earlier release can name a file by a path with credentials; it is now named without them.
-        address = replace(address, table=_one_name(address.table), file=safe_path(address.file))
+        names = {"table": _one_name(address.table), "other": _one_name(address.other)}
+        address = replace(address, **names, file=safe_path(address.file))
         for name, choices in _CHOICES.items():
             value = getattr(address, name)
             if value not in choices:

@@ -69,8 +69,8 @@ class StripFigure:
         return None if before.ends == self.ends else plain_json({"ends": self.ends})
 
 
-def strip(view: TableView, address: Address, folded: bool) -> str:
-    """Return the chosen version and the ways to others, as HTML."""
+def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ...] | None = None) -> str:
+    """Return the chosen version and the ways to others, as HTML; ``others`` are tables to compare with."""
     facts, version, other = view.facts, view.version, view.other
     broken = not len(facts.commits)
 
@@ -118,6 +118,7 @@ def strip(view: TableView, address: Address, folded: bool) -> str:
         redated="" if broken else redated_note(facts.commits),
         first=facts.first,
         last=facts.last,
+        others=others,
     )
 
 

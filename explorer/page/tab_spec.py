@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
@@ -162,6 +163,7 @@ def listed(listing: Listing, address: Address) -> dict[str, Any]:
 
 
 _CHUNK = 1_000_000
+_PARQUET: Final = "application/vnd.apache.parquet"
 
 
 def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[str, Any]]:
@@ -170,7 +172,7 @@ def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[st
     Args:
         exported: The export; a list as CSV says what was done to cells that a spreadsheet would run.
         id_: By which the browser puts the parts together.
-        format_: ``csv``, ``json``, or ``copy`` for the clipboard.
+        format_: ``csv``, ``json``, ``parquet``, or ``copy`` for the clipboard.
     """
     key, note = exported.key if isinstance(exported, Document | Page) else None, ""
     match exported:
@@ -181,6 +183,11 @@ def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[st
             text, suffix, media, what = exported.text, "html", "text/html", exported.what
         case JsonText():
             text, suffix, media, what = exported.text, "json", "application/json", exported.what
+        case Listing() if format_ == "parquet":
+            yield from _parts(
+                id_, f"{exported.name}.parquet", _PARQUET, "list", _letters(exported.to_parquet()), coded=True
+            )
+            return
         case Listing() if format_ == "json":
             text, suffix, media, what = exported.to_json(), "json", "application/json", "list"
         case Listing():
@@ -194,12 +201,17 @@ def export_files(exported: Exported, id_: str, format_: str) -> Iterator[dict[st
 
 
 def _parts(
-    id_: str, name: str, media: str, what: str, text: str, *, copy: bool = False, note: str = ""
+    id_: str, name: str, media: str, what: str, text: str, *, copy: bool = False, note: str = "", coded: bool = False
 ) -> Iterator[dict[str, Any]]:
-    file = {"kind": "file", "id": id_, "copy": copy, "name": name, "type": media, "note": note}
+    file = {"kind": "file", "id": id_, "copy": copy, "name": name, "type": media, "note": note, "coded": coded}
     for start in range(0, max(len(text), 1), _CHUNK):
         end = start + _CHUNK
         yield {**file, "what": what, "text": text[start:end], "done": end >= len(text)}
+
+
+def _letters(content: bytes) -> str:
+    """Return bytes as letters, in base64: a message carries text."""
+    return base64.b64encode(content).decode()
 
 
 def _json(document: Document) -> str:

@@ -50,6 +50,17 @@ class Tables(DeskTables, Protocol):
             ExplorerError: The table cannot be read.
         """
 
+    def other(self, name: str) -> TableFacts:
+        """Return the facts of a table to compare with.
+
+        Raises:
+            RequestError: The host has no such table.
+            ExplorerError: The table cannot be read.
+        """
+
+    def other_names(self) -> tuple[str, ...] | None:
+        """Return names of tables to compare with, as far as they are known; None where there is but one table."""
+
     def location(self, name: str) -> str:
         """Return where a table is."""
 

@@ -27,6 +27,7 @@ from explorer.credentials import safe_path
 from explorer.spreadsheet import plain_cell
 
 _LAST = 2
+_PATHS = frozenset({"path", "name"})
 _NUMERIC = frozenset({"rows", "size", "number", "share", "version", "masked", "gained", "amount"})
 
 
@@ -88,7 +89,7 @@ class ListingColumn:
 
     def shared(self, value: Any) -> Any:
         """Return a value as it may leave this program: an address of a file without credentials."""
-        return safe_path(value) if self.kind in {"path", "name"} and isinstance(value, str) else value
+        return safe_path(value) if self.kind in _PATHS and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,20 @@ class Listing:
         """Return all matching rows as a JSON list of objects."""
         rows = list(self._exported())
         return json.dumps(rows, ensure_ascii=False, default=_exported_text, indent=1)
+
+    def to_parquet(self) -> bytes:
+        """Return all matching rows as a Parquet file with the types of the list."""
+        import pyarrow.parquet as pq
+
+        rows = self.matching().select([column.key for column in self.columns])
+        for place, column in enumerate(self.columns):
+            field = rows.schema.field(place)
+            if column.kind in _PATHS and pa.types.is_string(field.type):
+                shared = pa.array([column.shared(value) for value in rows.column(place).to_pylist()], field.type)
+                rows = rows.set_column(place, field, shared)
+        sink = io.BytesIO()
+        pq.write_table(rows, sink)
+        return sink.getvalue()
 
     def _exported(self) -> Iterator[dict[str, Any]]:
         columns = {column.key: column for column in self.columns}

@@ -45,6 +45,7 @@ SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
 _RECENT = 500
+_SUGGESTED = 500
 _SAID = ("operation", "user_name", "reason")
 _CUT = "it holds more tables than are listed here; serve a folder below it to see the others"
 _log = logging.getLogger(__name__)
@@ -198,6 +199,14 @@ class Catalog(FollowedTables):
         # A log names files under its table's own root; a person may name rows under each root that is served.
         table.sources = self._sources
         return self._sharing(ref, table)
+
+    def other(self, name: str) -> TableFacts:
+        """Return the facts of a table to compare with."""
+        return self.facts(name)
+
+    def other_names(self) -> tuple[str, ...]:
+        """Return the names of the tables that were found so far, as many as a field suggests."""
+        return self.list.some_names(_SUGGESTED)
 
     def location(self, name: str) -> str:
         """Return where a table is; raise `NotAllowed` for a name outside the served roots."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef
@@ -99,6 +100,11 @@ class TableList:
         """
         self._followers.add(changed)
         return lambda: self._followers.discard(changed)
+
+    def some_names(self, most: int) -> tuple[str, ...]:
+        """Return the names of so many of the tables that were found, at most."""
+        found = (ref.name for root in self._roots for ref in root.listing().refs)
+        return tuple(islice(found, most))
 
     def listing(self, *, asked: bool = False) -> TableListing:
         """Return the list as it is now.

@@ -14,6 +14,7 @@ from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
+from explorer.cli.commands.comparing import CompareDocument
 from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.config import ConfigDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
@@ -63,6 +64,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     ),
     "history": (Printed("history", HistoryLine, lines=True),),
     "diff": (Printed("diff", DiffDocument),),
+    "compare": (Printed("compare", CompareDocument),),
     "retention": (
         Printed("retention", RetentionLine, lines=True),
         Printed("retention-what-if", WhatIfDocument, "with --what-if"),

@@ -227,6 +227,7 @@ class DeltaLog:
         *,
         schema_version: int | None = None,
         skip: bool = False,
+        by_id: bool = False,
     ) -> ChangeSources:
         """Return the files with the changes of a range of versions, both ends included, and check that they exist.
 
@@ -235,6 +236,7 @@ class DeltaLog:
                 `explorer.spark.changes.changes` leaves out the rows that such a commit only copied.
             schema_version: Version whose schema the rows have; see `explorer.core.versions.change_feed`.
             skip: Leave out versions whose changes cannot be found, and name them, instead of refusing the range.
+            by_id: Read across renames of columns; see `explorer.core.versions.change_feed.feed.change_sources`.
 
         Raises:
             RequestError: The range is reversed.
@@ -253,6 +255,7 @@ class DeltaLog:
             inferred=inferred,
             schema_version=schema_version,
             skip=skip,
+            by_id=by_id,
         )
         if skip:
             return without_vacuumed(sources, self.find_missing)

@@ -12,6 +12,7 @@
 //   size, title, reload, leaves(call)
 
 import { Chart } from "./chart.js";
+import { figureText, pageFile, pngOf, svgText } from "./sharing.js";
 import { Strip } from "./strip.js";
 
 const STEP_KEYS = { ArrowLeft: -1, ArrowRight: 1 };
@@ -184,6 +185,7 @@ export class Page {
     }
     if (this.opening && opened !== this.opened()) this.arrive();
     if ("commits" in regions) this.showChosenCommit();
+    if (this.picked) this.showPicked();
     if ("tabs" in regions) this.keepCase();
     this.speak();
     if (title) this.host.title(title);
@@ -299,7 +301,7 @@ export class Page {
     this.committing = null;
   }
 
-  collect({ id, name, type, text, done, copy, what, note }) {
+  collect({ id, name, type, text, done, copy, what, note, coded }) {
     (this.parts[id] = this.parts[id] || []).push(text);
     if (!done) return;
     if (copy) {
@@ -307,13 +309,60 @@ export class Page {
       delete this.parts[id];
       return;
     }
+    // Bytes that are no text come as letters.
+    const content = coded ? [Uint8Array.from(atob(this.parts[id].join("")), (letter) => letter.charCodeAt(0))] : this.parts[id];
+    delete this.parts[id];
+    this.download(new Blob(content, { type }), name, note);
+  }
+
+  download(blob, name, note = "") {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(this.parts[id], { type }));
+    link.href = URL.createObjectURL(blob);
     link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
-    delete this.parts[id];
     this.say(`${name} downloaded${note ? `: ${note}` : ""}`);
+  }
+
+  // The drawing that a button names, or the figure of plotly in it, as a picture.
+  async savePicture(element) {
+    element.closest("details.menu").open = false;
+    const { of: id, format } = element.dataset;
+    try {
+      const text = await this.picture(this.place(id));
+      const blob = format === "png" ? await pngOf(text) : new Blob([text], { type: "image/svg+xml" });
+      this.download(blob, `${this.fileName(id.replace("-figure", ""))}.${format}`);
+    } catch (error) {
+      console.info(error);
+      this.say("The picture could not be made. Reload the page and try again.");
+    }
+  }
+
+  async picture(place) {
+    const ground = getComputedStyle(this.element).getPropertyValue("--surface").trim() || "white";
+    const plot = place.matches(".js-plotly-plot") ? place : place.querySelector(".js-plotly-plot");
+    return plot ? figureText(await this.host.plotly(), plot, ground) : svgText(place.closest("svg") || place.querySelector("svg"), ground);
+  }
+
+  async savePage(element) {
+    const menu = element.closest("details.menu");
+    if (menu) menu.open = false;
+    const pictures = [];
+    for (const id of ["strip-figure", "chart-figure"]) {
+      const place = this.place(id);
+      const seen = place?.querySelector(".main-svg") && place.getBoundingClientRect().width > 0;
+      if (seen) pictures.push([id, await this.picture(place)]);
+    }
+    const name = this.fileName(new URLSearchParams(this.host.query()).get("tab") || "page");
+    this.download(new Blob([await pageFile(this.host, name, pictures)], { type: "text/html" }), `${name}.html`);
+  }
+
+  // The table, the version and what of it, as a name that every system takes for a file.
+  fileName(what) {
+    const table = new URLSearchParams(this.host.query()).get("t") || "tables";
+    const version = this.place("steps")?.dataset.pinnedVersion;
+    const parts = [table.split("/").at(-1), version && `v${version}`, what];
+    return parts.filter(Boolean).join("-").replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 120);
   }
 
   say(text) {
@@ -374,7 +423,34 @@ export class Page {
     else if (name === "seen") this.seen();
     else if (name === "mistake") this.mistake();
     else if (name === "dismiss") element.closest(".notice").remove();
+    else if (name === "save-picture") this.savePicture(element);
+    else if (name === "save-page") this.savePage(element);
+    else if (name === "pick" || name === "unpick") this.pick(element.dataset.name);
     else this.ask(name, { ...element.dataset });
+  }
+
+  // Two tables of the list are chosen to be compared; of three the first is left. Without a name none is chosen.
+  pick(name) {
+    const chosen = this.picked || [];
+    const others = chosen.filter((each) => each !== name);
+    this.picked = name === undefined ? [] : others.length < chosen.length ? others : [...chosen.slice(-1), name];
+    this.showPicked();
+  }
+
+  showPicked() {
+    const bar = this.place("home-pair");
+    if (!bar) return;
+    const [first, second] = this.picked || [];
+    for (const button of this.root.querySelectorAll("[data-do=pick]")) {
+      button.setAttribute("aria-pressed", String([first, second].includes(button.dataset.name)));
+    }
+    bar.classList.toggle("off", first === undefined);
+    if (first === undefined) return;
+    const link = bar.querySelector("a");
+    link.classList.toggle("off", second === undefined);
+    bar.querySelector(".said").textContent = second === undefined
+      ? `Compare ${first} with …: choose a second table.` : `${first} and ${second}`;
+    link.href = queryOf(new URLSearchParams({ t: first, tab: "diff", with: second ?? "" }));
   }
 
   // A link shows others what is on show now: it names both versions, unless it is to follow the newest one.

@@ -29,6 +29,7 @@ from explorer.page.tabs import (
     row,
     statistics,
 )
+from explorer.page.tabs.table_pair import PairWork
 from explorer.page.window import Handler, NewWindow, Window, WindowWork
 
 TABS: tuple[TabSpec, ...] = (
@@ -85,6 +86,7 @@ def handlers(window: Window) -> Mapping[str, Handler]:
 def begin_work(window: NewWindow) -> WindowWork:
     """Return the work of the tabs in a new window: nothing yet."""
     key = window.tables.key if window.identity.may_sign else None
-    return WindowWork(
-        (tab.work(window) for tab in TABS if tab.work is not None), key, picks_files=window.tables.picks_files
-    )
+    works = [tab.work(window) for tab in TABS if tab.work is not None]
+    # Of the Diff tab, which has two: versions of one table, and two tables.
+    works.append(PairWork(window.tables, window.changed))
+    return WindowWork(works, key, picks_files=window.tables.picks_files)

@@ -23,6 +23,7 @@ from explorer.views.rows.row_work import (
     change_range,
     key_choices,
     nothing_recorded,
+    quoted_name,
     readable_pieces,
 )
 from explorer.views.rows.spark_work import engine_state
@@ -46,11 +47,11 @@ class FeedWork:
         """Begin to read the changes of a range that is on show, where that needs no Spark."""
         inferred = _inferred(view, address)
         if change_origins(view, inferred=inferred).available:
-            self._changes.open(view, address.keys, inferred=inferred)
+            self._changes.open(view, address.keys, address.where, inferred=inferred)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
-        self._changes.start(view, address.keys, inferred=_inferred(view, address))
+        self._changes.start(view, address.keys, address.where, inferred=_inferred(view, address))
 
     def stop_reading(self) -> None:
         """Stop a running read."""
@@ -71,7 +72,7 @@ class FeedWork:
         inferred = _inferred(view, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        found = self._changes.found(view, address.keys, inferred=inferred)
+        found = self._changes.found(view, address.keys, address.where, inferred=inferred)
         result = found if isinstance(found, ChangePreview) else None
         full = self._changes.listing() if result is not None else None
         listing = arranged(full, address) if full is not None else None
@@ -84,11 +85,13 @@ class FeedWork:
             "chosen": bool(address.feed),
             "pieces": readable_pieces(view, origins.spans),
             "engine": engine_state(),
-            "job": self._changes.state(view, address.keys, inferred=inferred),
+            "job": self._changes.state(view, address.keys, address.where, inferred=inferred),
             "preview": result,
             "needs_spark": found if isinstance(found, SparkOnly) else None,
             "counts": _counts(result, address.keys),
             "keys": address.keys,
+            "where": address.where,
+            "example": _example(view, last),
             "columns": key_choices(view, last),
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
@@ -102,6 +105,12 @@ def _counts(changes: ChangePreview | None, keys: str) -> tuple[VersionCounts, ..
     if changes is None or changes.counts is None:
         return ()
     return change_counts(changes.counts, changes.rewritten, unpaired_versions(changes.versions, keys))
+
+
+def _example(view: TableView, version: int) -> str:
+    """Return a condition over a column that the table has."""
+    fields = view.facts.snapshot(version).schema.fields
+    return f"{quoted_name(fields[0].name)} = \u2026" if fields else ""
 
 
 def _inferred(view: TableView, address: Address) -> bool:
@@ -138,7 +147,7 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 
 def _read(window: Window, message: Message) -> None:
-    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    answers = {name: message.text(name, LONGEST_QUESTION).strip() for name in ("keys", "where")}
     begin_reading(window, message, window.work.of(FeedWork).start, answers)
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
+from explorer.page.tabs import table_pair
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
@@ -61,7 +62,8 @@ class DifferencesWork:
 
 def messages(window: Window) -> Mapping[str, Handler]:
     """Return the handlers of the Diff tab's messages."""
-    return {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+    own: dict[str, Handler] = {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+    return own | dict(table_pair.messages(window))
 
 
 def _compare(window: Window, message: Message) -> None:
@@ -78,15 +80,22 @@ _MOST_CHANGES = 60
 
 
 def _diff(view: TableView, address: Address, work: WindowWork) -> Tab:
+    if address.other:
+        return table_pair.pair_tab(view, address, work)
     diff = view.comparison()
     ends = {"compared_same": view.other == view.version, "only": view.facts.first == view.facts.last}
     shown = {"diff": diff, "most_changes": _MOST_CHANGES} | ends | listed(_changed(diff, address), address)
     return Tab(shown | work.of(DifferencesWork).values(view, address))
 
 
+def _ask(view: TableView, address: Address, work: WindowWork, *, by_person: bool) -> None:  # noqa: ARG001  # logs alone
+    if address.other:
+        work.of(table_pair.PairWork).prepare(view, address)
+
+
 def _open(window: Window) -> None:
-    if window.view is not None:
-        address = Address.parse(window.query)
+    address = Address.parse(window.query)
+    if window.view is not None and not address.other:
         window.begin(partial(window.work.of(DifferencesWork).open, window.view, address))
 
 
@@ -110,7 +119,14 @@ TAB = TabSpec(
     "Diff",
     "diff",
     _diff,
-    exports={"diff": _export, "form-changes": _form_changes},
+    ask=_ask,
+    exports={
+        "diff": _export,
+        "form-changes": _form_changes,
+        "table-differences": table_pair.differences_export,
+        "compared-bounds": table_pair.bounds_export,
+        "intents": table_pair.intents_export,
+    },
     shows=("difference",),
     messages=messages,
     work=lambda window: DifferencesWork(window.changed),

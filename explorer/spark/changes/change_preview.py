@@ -34,6 +34,8 @@ def change_preview(
     schema_version: int | None = None,
     count: bool = True,
     keys: Sequence[str] = (),
+    where: str | None = None,
+    by_id: bool = False,
     reason: str = "",
 ) -> Job[ChangePreview]:
     """Fetch the first changes of a range of versions, and count all of them.
@@ -43,7 +45,7 @@ def change_preview(
         limit: Rows at most.
         inferred, skip, schema_version: As in `explorer.spark.changes.changes.changes`.
         count: False reads no files beyond those that are shown.
-        keys: As in `explorer.spark.changes.changes.changes`.
+        keys, where, by_id: As in `explorer.spark.changes.changes.changes`.
         reason: Why Spark must read them.
 
     Returns:
@@ -52,18 +54,20 @@ def change_preview(
 
     def work(job: Job[ChangePreview]) -> ChangePreview:
         job.report("Looking for the changes")
-        sources = log.change_sources(from_version, to_version, inferred, schema_version=schema_version, skip=skip)
-        return _change_preview(job, log, sources, limit, keys, count=count, reason=reason)
+        sources = log.change_sources(
+            from_version, to_version, inferred, schema_version=schema_version, skip=skip, by_id=by_id
+        )
+        return _change_preview(job, log, sources, limit, keys, where=where, count=count, reason=reason)
 
     return submit(f"Changes of {log.name}, versions {from_version} to {to_version}", work)
 
 
 def preview_of_sources(
-    log: DeltaLog, sources: ChangeSources, limit: int, keys: Sequence[str] = ()
+    log: DeltaLog, sources: ChangeSources, limit: int, keys: Sequence[str] = (), where: str | None = None
 ) -> Job[ChangePreview]:
     """Fetch the first changes of some sources, and count all of them; arguments as of `change_preview`."""
     name = f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}"
-    return submit(name, lambda job: _change_preview(job, log, sources, limit, keys, count=True, reason=""))
+    return submit(name, lambda job: _change_preview(job, log, sources, limit, keys, where=where, count=True, reason=""))
 
 
 def _change_preview(
@@ -73,13 +77,14 @@ def _change_preview(
     limit: int,
     keys: Sequence[str],
     *,
+    where: str | None,
     count: bool,
     reason: str,
 ) -> ChangePreview:
     from explorer.spark.changes.changes import changes_of
 
-    rows, read = _first_changes(job, log, sources, limit, keys)
-    planned = changes_of(log, sources, keys)
+    rows, read = _first_changes(job, log, sources, limit, keys, where=where)
+    planned = changes_of(log, sources, keys, where)
     complete = read == sources.files.num_rows and rows.num_rows <= limit
     counts = rewritten = None
     if count:
@@ -92,7 +97,13 @@ def _change_preview(
 
 
 def _first_changes(
-    job: Job[ChangePreview], log: DeltaLog, sources: ChangeSources, limit: int, keys: Sequence[str]
+    job: Job[ChangePreview],
+    log: DeltaLog,
+    sources: ChangeSources,
+    limit: int,
+    keys: Sequence[str],
+    *,
+    where: str | None,
 ) -> tuple[pa.Table, int]:
     """Changes of the first sources that give more than the limit, or of all; and the number of sources read."""
     from explorer.spark.changes.changes import changes_of
@@ -104,7 +115,7 @@ def _first_changes(
         job.report(f"Reading the changes of {end - begin:,} of {files.num_rows:,} files")
         piece = msgspec.structs.replace(sources, files=files.slice(begin, end - begin))
         # One row more than wanted shows whether there are others.
-        parts.append(changes_of(log, piece, keys).to_arrow(limit + 1 - num_changes, readable=True))
+        parts.append(changes_of(log, piece, keys, where).to_arrow(limit + 1 - num_changes, readable=True))
         num_changes += parts[-1].num_rows
         if num_changes > limit or end == files.num_rows:
             return pa.concat_tables(parts), end

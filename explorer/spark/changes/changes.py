@@ -38,6 +38,7 @@ from explorer.spark.changes.pairing import (
     unpaired,
 )
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.scan.compared import matching
 from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.results import PlannedRows, Reading, to_arrow
 from explorer.spark.scan.row_marks import RowMarks
@@ -127,6 +128,8 @@ def changes(
     skip: bool = False,
     schema_version: int | None = None,
     keys: Sequence[str] = (),
+    where: str | None = None,
+    by_id: bool = False,
 ) -> Changes:
     """Plan the changes of a range of versions.
 
@@ -139,6 +142,9 @@ def changes(
         schema_version: Version whose schema the rows are shown with; see
             `explorer.core.versions.change_feed.feed.change_sources`.
         keys: Names of top-level columns that identify a row: inferred updates are paired by them, not by row id.
+        where: SQL of one boolean expression over the columns that are shown; only rows for which it is TRUE, each image
+            of an update by itself. Rows that were only rewritten are then not counted.
+        by_id: Read across renames of columns; see `explorer.core.versions.change_feed.feed.change_sources`.
 
     Raises:
         ChangeFeedGap: The range has a gap: the feed was off, the schema changed, a commit or a file is missing.
@@ -149,12 +155,12 @@ def changes(
         EngineUnavailable: Spark or Java is missing.
     """
     last = log.latest_version() if to_version is None else to_version
-    sources = log.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip)
-    return changes_of(log, sources, keys)
+    sources = log.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip, by_id=by_id)
+    return changes_of(log, sources, keys, where)
 
 
-def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) -> Changes:
-    """Plan the changes that some sources hold; ``keys`` and errors as in `changes`."""
+def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = (), where: str | None = None) -> Changes:
+    """Plan the changes that some sources hold; ``keys``, ``where`` and errors as in `changes`."""
     layout = layout_of(log.snapshot(sources.schema_version))
     check_names(layout.schema, sources.schema_version)
     paired_by = check_keys(
@@ -186,6 +192,9 @@ def changes_of(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()) 
         frames.append(changes_in(compared, layout.schema, CHANGE_COLUMNS[1:]).toDF(*_names(layout.schema)))
         kinds.append(kinds_in(compared, CHANGE_COLUMNS[1]).toDF(*_KINDS))
     union = DataFrame.union
+    if where is not None:
+        matched = matching(reduce(union, frames), layout, where, marks=len(CHANGE_COLUMNS))
+        return Changes(matched, sources, layout.schema, tuple(reads), matched.select(*_kind_of_rows()))
     return Changes(reduce(union, frames), sources, layout.schema, tuple(reads), reduce(union, kinds))
 
 

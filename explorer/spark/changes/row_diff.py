@@ -32,7 +32,7 @@ from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparabl
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import quoted
-from explorer.spark.scan.results import SPARK_ERRORS, PlannedRows
+from explorer.spark.scan.results import SPARK_ERRORS, Planned, PlannedRows
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -103,8 +103,8 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     deleted, inserted = ([part for part in parts if part.change == change] for change in ("delete", "insert"))
     before = _side(log, compared.before, files, deleted, case_sensitive=collides)
     after = _side(log, compared.after, files, inserted, case_sensitive=collides)
-    surplus = _surplus(before.frame, after.frame, compared.schema, few=are_few(files))
-    frame = _matched(surplus, compared.schema, chosen) if chosen else _unkeyed(surplus, compared.schema)
+    surplus = surplus_of(before.frame, after.frame, compared.schema, few=are_few(files))
+    frame = matched_by_keys(surplus, compared.schema, chosen) if chosen else unmatched(surplus, compared.schema)
     return RowDiff(
         frame,
         from_version,
@@ -117,7 +117,7 @@ def row_diff(log: DeltaLog, from_version: int, to_version: int, keys: Sequence[s
     )
 
 
-def count_differences(diff: RowDiff, frame: DataFrame) -> RowDiffCounts:
+def count_differences(diff: Planned, frame: DataFrame) -> RowDiffCounts:
     """Count the rows of a diff's frame, or of a copy of it that Spark has in memory."""
     repeated = sf.when(sf.col("repeated_key"), sf.col("count")).otherwise(sf.lit(0))
     counted = frame.groupBy("change").agg(sf.sum("count").alias("rows"), sf.sum(repeated).alias("repeated"))
@@ -139,13 +139,14 @@ def _side(
     return source_rows(log, layout, files, parts)
 
 
-def _surplus(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
+def surplus_of(before: DataFrame, after: DataFrame, schema: StructType, *, few: bool) -> DataFrame:
     """Return each distinct row that one side has more often, and how much more often the first side has it."""
     deleted, inserted = by_place(before, schema), by_place(after, schema)
     return surplus(deleted.withColumn(SIGN, sf.lit(1)).union(inserted.withColumn(SIGN, sf.lit(-1))), schema, few=few)
 
 
-def _unkeyed(left: DataFrame, schema: StructType) -> DataFrame:
+def unmatched(left: DataFrame, schema: StructType) -> DataFrame:
+    """Return entire rows as deletes and inserts; the columns are those of `RowDiff.frame`."""
     row, deleted = _row(schema), sf.col(SIGN) > 0
     return left.select(
         sf.when(deleted, "delete").otherwise("insert").alias("change"),
@@ -157,7 +158,7 @@ def _unkeyed(left: DataFrame, schema: StructType) -> DataFrame:
     )
 
 
-def _matched(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
+def matched_by_keys(left: DataFrame, schema: StructType, keys: tuple[str, ...]) -> DataFrame:
     """Match the remaining rows by key: one row on each side, one on one side, or more (not matched)."""
     places = [place for place, field in enumerate(schema.fields) if field.name in keys]
     by_key = Window.partitionBy(*(comparable(sf.col(f"c{place}"), schema.fields[place].type) for place in places))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.versions.delta_log import DeltaLog
-    from explorer.spark.changes.row_diff import RowDiff
+    from explorer.spark.scan.results import Planned
 
 
 def row_diff_preview(
@@ -62,15 +62,15 @@ def _row_diff_preview(
     job.report("Comparing the lists of files")
     diff = row_diff(log, *versions, keys)
     job.report(f"Comparing the rows of {diff.estimate.files:,} files")
-    with _persisted(diff.frame) as frame:
+    with persisted(diff.frame) as frame:
         counts = count_differences(diff, frame)
         job.report("Fetching some of the rows")
-        rows = _some_of_each(diff, frame, limit)
+        rows = some_of_each(diff, frame, limit)
     return difference_preview(rows, counts, diff, by_spark=True, reason=reason)
 
 
 @contextlib.contextmanager
-def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
     from explorer.spark.scan.results import SPARK_ERRORS
 
@@ -82,7 +82,8 @@ def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
             persisted.unpersist()
 
 
-def _some_of_each(diff: RowDiff, frame: DataFrame, limit: int) -> pa.Table:
+def some_of_each(diff: Planned, frame: DataFrame, limit: int) -> pa.Table:
+    """Fetch rows of a diff's frame: so many at most of each kind, inserts first."""
     from pyspark.sql import DataFrame as Frame
     from pyspark.sql import functions as sf
 

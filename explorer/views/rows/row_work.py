@@ -180,23 +180,24 @@ class RangeChanges:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[ChangePreview | SparkOnly] = SparkWork(changed)
 
-    def open(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
+    def open(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool = False) -> None:
         """Begin to read the changes where that needs no Spark, unless that was done before."""
-        request = _changes_key(view, keys, inferred=inferred)
+        request = _changes_key(view, keys, where, inferred=inferred)
         if self._work.key == request:
             return
 
         def make() -> ReadyResult[ChangePreview | SparkOnly]:
-            return ReadyResult(_small_changes(view, keys, inferred=inferred))
+            return ReadyResult(_small_changes(view, keys, where, inferred=inferred))
 
         self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
-    def start(self, view: ChosenVersions, keys: str = "", *, inferred: bool = False) -> None:
-        """Begin to read the changes, with key columns as `names_in` reads them; a running read is stopped."""
+    def start(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool = False) -> None:
+        """Begin to read the changes, with key columns as `names_in` reads them, or those of them that meet a condition;
+        a running read is stopped."""
         first, last = change_range(view)
 
         def make() -> Job[Any] | ReadyResult[Any]:
-            here = _small_changes(view, keys, inferred=inferred)
+            here = _small_changes(view, keys, where, inferred=inferred)
             if isinstance(here, ChangePreview):
                 return ReadyResult(here)
             from explorer.spark.changes.change_preview import change_preview
@@ -210,22 +211,26 @@ class RangeChanges:
                 skip=True,
                 schema_version=_sources(view, (first, last), inferred=inferred).schema_version,
                 keys=names_in(keys),
+                where=where.strip() or None,
+                by_id=True,
                 reason=here.reason,
             )
 
-        self._work.begin(_changes_key(view, keys, inferred=inferred), learning(view.facts.log, make))
+        self._work.begin(_changes_key(view, keys, where, inferred=inferred), learning(view.facts.log, make))
 
     def cancel(self) -> None:
         """Stop a running read."""
         self._work.cancel()
 
-    def found(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> ChangePreview | SparkOnly | None:
+    def found(
+        self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool
+    ) -> ChangePreview | SparkOnly | None:
         """Return what was read, or why it waits for Spark, if it is the range of the view."""
-        return self._work.about(_changes_key(view, keys, inferred=inferred))
+        return self._work.about(_changes_key(view, keys, where, inferred=inferred))
 
-    def state(self, view: ChosenVersions, keys: str = "", *, inferred: bool) -> WorkState:
+    def state(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool) -> WorkState:
         """Return how far the read is; idle if it is of another range, or waits for Spark."""
-        mine = self._work.key == _changes_key(view, keys, inferred=inferred)
+        mine = self._work.key == _changes_key(view, keys, where, inferred=inferred)
         return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
 
     def listing(self) -> Listing | None:
@@ -329,7 +334,7 @@ def readable_pieces(view: ChosenVersions, spans: Sequence[ChangeSpan]) -> tuple[
         return ()
     first, last = change_range(view)
     history = view.facts.log.history_record()
-    return view.facts.keep(("pieces", first, last), lambda: readable_ranges(history, first, last))
+    return view.facts.keep(("pieces", first, last), lambda: readable_ranges(history, first, last, by_id=True))
 
 
 def nothing_recorded(view: ChosenVersions) -> bool:
@@ -384,9 +389,9 @@ def _first_rows(view: ChosenVersions, request: RowsRequest, begin: RowPosition |
     return first_rows(view.facts.log, snapshot, begin, PAGE_ROWS, where=where, masked=request.masked)
 
 
-def _small_changes(view: ChosenVersions, keys: str, *, inferred: bool) -> ChangePreview | SparkOnly:
+def _small_changes(view: ChosenVersions, keys: str, where: str, *, inferred: bool) -> ChangePreview | SparkOnly:
     sources = _sources(view, change_range(view), inferred=inferred)
-    return small_changes(view.facts.log, sources, _CHANGES, names_in(keys))
+    return small_changes(view.facts.log, sources, _CHANGES, names_in(keys), where.strip() or None)
 
 
 def _small_differences(view: ChosenVersions, keys: str) -> RowDiffPreview | SparkOnly:
@@ -417,10 +422,10 @@ def _sources(view: ChosenVersions, versions: tuple[int, int], *, inferred: bool)
     facts, last = view.facts, versions[1]
 
     def find() -> ChangeSources:
-        usual = facts.log.change_sources(*versions, inferred, skip=True)
+        usual = facts.log.change_sources(*versions, inferred, skip=True, by_id=True)
         if usual.schema_version == last or not any(gap.kind == "schema" for gap in usual.skipped):
             return usual
-        return facts.log.change_sources(*versions, inferred, skip=True, schema_version=last)
+        return facts.log.change_sources(*versions, inferred, skip=True, schema_version=last, by_id=True)
 
     return facts.keep(("sources", *versions, inferred), find)
 
@@ -443,8 +448,8 @@ def _table_id(view: ChosenVersions) -> str:
     return view.facts.snapshot(view.version).metadata.id
 
 
-def _changes_key(view: ChosenVersions, keys: str, *, inferred: bool) -> tuple[object, ...]:
-    return view.facts.location, _table_id(view), *change_range(view), inferred, keys
+def _changes_key(view: ChosenVersions, keys: str, where: str, *, inferred: bool) -> tuple[object, ...]:
+    return view.facts.location, _table_id(view), *change_range(view), inferred, keys, where.strip()
 
 
 def _ends_key(view: ChosenVersions, keys: str) -> tuple[object, ...]:

@@ -134,14 +134,20 @@ def change_feed_coverage(history: History) -> tuple[FeedSpan, ...]:
 
 
 def change_feed_gaps(
-    history: History, from_version: int, to_version: int, *, inferred: bool = False, schema_version: int | None = None
+    history: History,
+    from_version: int,
+    to_version: int,
+    *,
+    inferred: bool = False,
+    schema_version: int | None = None,
+    by_id: bool = False,
 ) -> tuple[FeedGap, ...]:
     """Return the gaps in the changes of a range.
 
     Args:
         from_version, to_version: The range, both inclusive.
         inferred: Do without the recorded feed: use adds and removes where it was off.
-        schema_version: See `change_sources`.
+        schema_version, by_id: See `change_sources`.
 
     Raises:
         RequestError: The range is reversed.
@@ -150,7 +156,7 @@ def change_feed_gaps(
     _check_range(history, from_version, to_version)
     shown = _schema_version(history, to_version) if schema_version is None else schema_version
     holes = [] if inferred else list(_off(history, from_version, to_version))
-    holes += _other_schemas(history, from_version, to_version, shown)
+    holes += _other_schemas(history, from_version, to_version, shown, by_id=by_id)
     holes += _without_commit(history, from_version, to_version)
     holes += _unresolved(history, from_version, to_version)
     return tuple(sorted(holes, key=lambda hole: hole.from_version))
@@ -166,6 +172,7 @@ def change_sources(
     inferred: bool = False,
     schema_version: int | None = None,
     skip: bool = False,
+    by_id: bool = False,
 ) -> ChangeSources:
     """Return the files with the changes of a range of versions.
 
@@ -177,13 +184,17 @@ def change_sources(
         schema_version: Version whose schema the rows are shown with. None means, as in the reference implementation,
             the last version of the range if the table has column mapping, else the table's newest.
         skip: Leave out the versions of gaps and name them in the result, instead of refusing the range.
+        by_id: Read across renames, which end a range in the reference implementation: a column is known by its physical
+            name, and shown under its name in the schema.
 
     Raises:
         ChangeFeedGap: The range has a gap.
         RequestError, VersionNotFound: As in `change_feed_gaps`.
         CorruptTable: A commit lacks the in-commit timestamp that it must have (CDF-010).
     """
-    holes = change_feed_gaps(history, from_version, to_version, inferred=inferred, schema_version=schema_version)
+    holes = change_feed_gaps(
+        history, from_version, to_version, inferred=inferred, schema_version=schema_version, by_id=by_id
+    )
     if holes and not skip:
         raise _gap(history, from_version, to_version, holes)
     skipped = {version for hole in holes for version in range(hole.from_version, hole.to_version + 1)}
@@ -306,7 +317,9 @@ def _without_commit(history: History, from_version: int, to_version: int) -> Ite
             yield FeedGap("gone", version, version, "the commit is no longer in the log")
 
 
-def _other_schemas(history: History, from_version: int, to_version: int, shown: int) -> Iterator[FeedGap]:
+def _other_schemas(
+    history: History, from_version: int, to_version: int, shown: int, *, by_id: bool
+) -> Iterator[FeedGap]:
     if shown > history.latest or history.metadata_at(shown) is None:
         raise VersionNotFound(
             f"The schema of version {shown} is not in the log, whose newest version is {history.latest}. "
@@ -318,7 +331,7 @@ def _other_schemas(history: History, from_version: int, to_version: int, shown: 
     known = [version for version in changes if history.metadata_at(version) is not None]
     ends = [version - 1 for version in known[1:]] + [to_version]
     for version, end in zip(known, ends, strict=True):
-        reason = why_not_readable_as(history, version, shown)
+        reason = why_not_readable_as(history, version, shown, by_id=by_id)
         if reason is not None:
             yield FeedGap("schema", version, end, f"{reason}, that of version {shown}")
 

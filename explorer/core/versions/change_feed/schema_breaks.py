@@ -20,24 +20,29 @@ from explorer.core.versions.history import History
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], StructField]]
 
 
-def why_not_readable_as(history: History, written: int, read: int) -> str | None:
+def why_not_readable_as(history: History, written: int, read: int, *, by_id: bool = False) -> str | None:
     """Return why rows of one version cannot be shown with the schema of another; None if they can.
 
     Args:
         history: The recorded commits; it has the metadata of both versions.
+        written, read: The versions.
+        by_id: A column that was renamed is the same column, as the mapping of columns has it.
 
     Raises:
         CorruptTable: The log has no protocol for one of them.
     """
-    return _why(_layout_at(history, written), _layout_at(history, read))
+    return _why(_layout_at(history, written), _layout_at(history, read), by_id=by_id)
 
 
-def readable_ranges(history: History, from_version: int, to_version: int) -> tuple[tuple[int, int], ...]:
+def readable_ranges(
+    history: History, from_version: int, to_version: int, *, by_id: bool = False
+) -> tuple[tuple[int, int], ...]:
     """Cut a range where its rows stop to fit one schema: each part can be shown with the schema of its last version.
 
     Args:
         history: The recorded commits; it has the metadata of the range.
         from_version, to_version: The range, both inclusive.
+        by_id: As in `why_not_readable_as`.
 
     Returns:
         The parts, ascending, both ends included; one alone if nothing breaks the range.
@@ -46,7 +51,7 @@ def readable_ranges(history: History, from_version: int, to_version: int) -> tup
     ranges: list[tuple[int, int]] = []
     end = to_version
     for before, start in zip(reversed([from_version, *starts[:-1]]), reversed(starts), strict=True):
-        if start > from_version and why_not_readable_as(history, before, end) is not None:
+        if start > from_version and why_not_readable_as(history, before, end, by_id=by_id) is not None:
             ranges.append((start, end))
             end = start - 1
     return ((from_version, end), *reversed(ranges))
@@ -84,11 +89,11 @@ def _layout(protocol: Protocol, metadata: Metadata) -> _ColumnLayout:
     return _ColumnLayout(metadata.schema_string, metadata.partition_columns, mode)
 
 
-def _why(old: _ColumnLayout, new: _ColumnLayout) -> str | None:
-    return None if old == new else next(_breaks(old, new), None)
+def _why(old: _ColumnLayout, new: _ColumnLayout, *, by_id: bool = False) -> str | None:
+    return None if old == new else next(_breaks(old, new, by_id=by_id), None)
 
 
-def _breaks(written: _ColumnLayout, read: _ColumnLayout) -> Iterator[str]:
+def _breaks(written: _ColumnLayout, read: _ColumnLayout, *, by_id: bool) -> Iterator[str]:
     old, new = written.columns(), read.columns()
     for physical, (path, field) in old.items():
         column = format_column(path)
@@ -96,7 +101,8 @@ def _breaks(written: _ColumnLayout, read: _ColumnLayout) -> Iterator[str]:
             yield f"column {column} is not in the schema to read with (dropped, or replaced by another column)"
             continue
         path_after, after = new[physical]
-        if path_after[-1] != path[-1]:
+        # Only a mapping gives one physical name two logical ones.
+        if path_after[-1] != path[-1] and not by_id:
             yield f"column {column} is named {format_column(path_after)} in the schema to read with"
         if type_outline(field.type) != type_outline(after.type):
             yield f"column {column} is {type_name(field.type)}, but {type_name(after.type)} in the schema to read with"

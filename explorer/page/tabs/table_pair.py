@@ -1,0 +1,213 @@
+"""Another table in place of an earlier version: what the Diff tab shows while the address names one to compare with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from explorer.changed_rows.difference_preview import RowDiffPreview
+from explorer.core.errors import ExplorerError, RequestError
+from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.transaction.alignment import alignment
+from explorer.core.versions.table_comparison import compare_tables
+from explorer.page.address import Address
+from explorer.page.tab_spec import Document, Tab, arranged
+from explorer.page.tables import Tables
+from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.window import Handler, Message, Window, WindowWork
+from explorer.views import TableFacts, TableView
+from explorer.views.listing import Listing
+from explorer.views.pair_view import PairView, pair_view
+from explorer.views.problems import Problem, problem_of
+from explorer.views.rows.differences import RowDifferences, row_differences
+from explorer.views.rows.row_work import learning, names_in
+from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, start_notice
+
+_OF_EACH_KIND: Final = 100
+_Key = tuple[int, int, str, int]
+
+
+class IntentsFile(JsonRecord, frozen=True, kw_only=True):
+    """The intents that would make a table like its model, in order: each as ``delta-explorer plan`` takes it."""
+
+    table: str
+    model: str
+    model_version: int
+    intents: tuple[object, ...]
+
+
+class PairWork:
+    """The table that a window compares its own with, and at most one comparison of their rows.
+
+    Args:
+        tables: The tables that can be shown.
+        changed: Called, on any thread, when what is to be shown has changed.
+    """
+
+    def __init__(self, tables: Tables, changed: Callable[[], None]) -> None:
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._found: tuple[_Key, TableFacts, int, PairView] | None = None
+        self._problem: tuple[str, str, Problem] | None = None
+        self._rows: SparkWork[RowDiffPreview] = SparkWork(changed)
+
+    @property
+    def others(self) -> tuple[str, ...] | None:
+        """Names of tables to compare with; None where there is but one table."""
+        return self._tables.other_names()
+
+    def prepare(self, view: TableView, address: Address) -> None:
+        """Compare the logs of the two tables, unless that was done; what is wrong with the other is kept."""
+        try:
+            facts = self._tables.other(address.other)
+            version = facts.version_named(address.other_version) if address.other_version else facts.last
+            key = id(view.facts), view.version, facts.location, version
+            with self._lock:
+                if self._found is not None and self._found[0] == key and self._found[1] is facts:
+                    self._problem = None
+                    return
+            model, changed = view.facts.snapshot(view.version), facts.snapshot(version)
+            found = compare_tables(model, changed, (view.facts.location, facts.location))
+            shown = pair_view(found, alignment(model, changed, found.differences))
+        except ExplorerError as error:
+            with self._lock:
+                self._problem = address.other, address.other_version, problem_of(error)
+            return
+        with self._lock:
+            self._found, self._problem = (key, facts, version, shown), None
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin to compare the rows of the two through Spark; a running comparison is stopped."""
+        self.prepare(view, address)
+        pair = self._pair(view)
+        if pair is None:
+            raise RequestError("The other table cannot be read, so its rows cannot be compared.", field="with")
+        facts, version = pair
+
+        def make() -> Any:
+            from explorer.spark.engine.session import require_pyspark
+
+            require_pyspark()
+            from explorer.spark.changes.table_rows import table_row_preview
+
+            first = view.facts.log, view.facts.snapshot(view.version)
+            second = facts.log, facts.snapshot(version)
+            return table_row_preview(first, second, names_in(address.keys) or None, _OF_EACH_KIND)
+
+        made: Callable[[], Any | ReadyResult[RowDiffPreview]] = learning(view.facts.log, make)
+        self._rows.begin(self._rows_key(view, address), made)
+
+    def stop_reading(self) -> None:
+        """Stop a running comparison."""
+        self._rows.cancel()
+
+    def shown(self, view: TableView) -> PairView | None:
+        """Return the comparison of what is on show; None if it could not be made."""
+        with self._lock:
+            found = self._found
+        is_of = found is not None and found[0][:2] == (id(view.facts), view.version)
+        return found[3] if found is not None and is_of else None
+
+    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+        """Return the values of the template."""
+        with self._lock:
+            found, problem = self._found, self._problem
+        failed = problem[2] if problem is not None and problem[:2] == (address.other, address.other_version) else None
+        pair = None if failed is not None else self.shown(view)
+        key = self._rows_key(view, address)
+        preview = self._rows.about(key)
+        rows: RowDifferences | None = None if preview is None else row_differences(preview)
+        return {
+            "pair": pair,
+            "pair_problem": failed,
+            "other_version": found[2] if pair is not None and found is not None else None,
+            "other_last": found[1].last if pair is not None and found is not None else None,
+            "rows": rows,
+            "rows_job": self._rows.state if self._rows.key == key else WorkState(),
+            "rows_keys": address.keys,
+            "rows_columns": tuple(field.name for field in view.facts.snapshot(view.version).schema.fields[:200])
+            if pair is not None
+            else (),
+            "rows_estimate": f"Spark reads all rows of both tables.{start_notice()}",
+        }
+
+    def _pair(self, view: TableView) -> tuple[TableFacts, int] | None:
+        with self._lock:
+            found, problem = self._found, self._problem
+        if found is None or problem is not None or found[0][:2] != (id(view.facts), view.version):
+            return None
+        return found[1], found[2]
+
+    def _rows_key(self, view: TableView, address: Address) -> tuple[object, ...]:
+        pair = self._pair(view)
+        other = None if pair is None else (pair[0].location, pair[1])
+        return (view.facts.location, view.version, other, address.keys)
+
+
+def pair_tab(view: TableView, address: Address, work: WindowWork) -> Tab:
+    """Return what is shown of two tables."""
+    pair_work = work.of(PairWork)
+    values = pair_work.values(view, address)
+    pair: PairView | None = values["pair"]
+    shown: dict[str, Any] = {"listing": None, "page": None, "bounds": None}
+    if pair is not None:
+        listing = arranged(pair.differences, address).at(address.page_number)
+        shown = {"listing": listing, "page": listing.paged(), "bounds": pair.bounds}
+        shown |= {"bounds_page": pair.bounds.paged()}
+    return Tab(
+        values | shown | {"step_links": _links(pair, address)},
+        template="table-pair",
+        needs_spark=pair is not None,
+    )
+
+
+def _links(pair: PairView | None, address: Address) -> list[str]:
+    """Return, for each step, the address of the form that plans it on the other table."""
+    other = Address(table=address.other)
+    steps = () if pair is None else pair.steps
+    return [other.filled(step.kind, step.answers) if step.kind else "" for step in steps]
+
+
+def messages(window: Window) -> Mapping[str, Handler]:
+    """Return the handlers of the messages."""
+    return {"pair-rows": partial(_compare, window), "pair-rows-cancel": partial(_cancel, window)}
+
+
+def _compare(window: Window, message: Message) -> None:
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    begin_reading(window, message, window.work.of(PairWork).start, answers)
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(PairWork).stop_reading()
+    window.answer(message)
+
+
+def differences_export(view: TableView, address: Address, work: WindowWork) -> Listing:
+    """Return what differs as a list."""
+    return arranged(_shown(view, work).differences, address)
+
+
+def bounds_export(view: TableView, _address: Address, work: WindowWork) -> Listing:
+    """Return the bounds of both as a list."""
+    return _shown(view, work).bounds
+
+
+def intents_export(view: TableView, address: Address, work: WindowWork) -> Document:
+    """Return the intents that would align the other table as a document."""
+    pair = _shown(view, work)
+    content: msgspec.Struct = IntentsFile(
+        table=address.other, model=address.table, model_version=view.version, intents=tuple(pair.intents)
+    )
+    return Document("intents", "intents", content)
+
+
+def _shown(view: TableView, work: WindowWork) -> PairView:
+    pair = work.of(PairWork).shown(view)
+    if pair is None:
+        raise RequestError("There is no comparison to export on this page.", field="list")
+    return pair
