@@ -69,7 +69,7 @@ def _files(view: TableView, address: Address, work: WindowWork) -> Tab:
         "optimize_command": _command(facts.location, layout),
         "auto_compact": address.setting(AUTO_COMPACT.key, "true"),
         "writer_key": writer_key,
-        "card": file_card(facts, version, address.file) if address.file else None,
+        "file_card": file_card(facts, version, address.file) if address.file else None,
         "footer": footers.footer(view, address.file) if address.file else None,
         "footer_job": footers.state(view, address.file),
         "alerts": facts.alerts(version),

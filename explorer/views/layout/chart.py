@@ -96,7 +96,7 @@ def size_bars(layout: TableLayout) -> DrawnBars:
 def binary_size(number: int) -> str:
     """Return bytes in the largest binary unit of which they are a whole number, else as other sizes are shown."""
     unit = next(((size, name) for size, name in _UNITS if number >= size and number % size == 0), None)
-    return fmt.size(number) if unit is None else f"{number // unit[0]:,} {unit[1]}"
+    return fmt.size(number).replace(".0 ", " ") if unit is None else f"{number // unit[0]:,} {unit[1]}"
 
 
 def target_words(target: TargetSize) -> str:
