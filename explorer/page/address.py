@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
+from explorer.views.layout.groups import FILE_COLOURINGS
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
@@ -33,6 +34,10 @@ _KEYS = {
     "card": "card",
     "file": "file",
     "picked": "pick",
+    "partition": "part",
+    "sizes": "size",
+    "group": "group",
+    "files_by": "by",
     "metric": "metric",
     "change": "change",
     "find": "q",
@@ -76,6 +81,7 @@ _CHOICES = {
     "colour": COLOURINGS,
     "axis": AXES,
     "view": ("chart", "table"),
+    "files_by": FILE_COLOURINGS,
     "masked": ("0", "1"),
     "rule": ("", *KINDS),
     "feed": ("", "recorded", "inferred"),
@@ -94,7 +100,9 @@ class Address:
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
-    the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
+    the one that is chosen. ``picked`` are the paths of selected files, a line each. ``partition``, ``sizes`` and
+    ``group`` are the files that the list shows, and ``files_by`` what colours them, as `explorer.views.layout` reads
+    them. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
     ``other`` is the table to compare with, and ``other_version`` its version.
     """
@@ -107,6 +115,10 @@ class Address:
     card: str = ""
     file: str = ""
     picked: str = ""
+    partition: str = ""
+    sizes: str = ""
+    group: str = ""
+    files_by: str = "writer"
     metric: str = "rows"
     change: str = "all"
     find: str = ""

@@ -69,6 +69,7 @@ class AuditCard:
         basis: How many rules were checked, from which sources, when.
         checked: The titles of the rules that passed.
         unanswered: Rules without an answer, and why; of many with one reason, how many.
+        unchecked: How many rules have no answer.
     """
 
     version: int
@@ -80,6 +81,7 @@ class AuditCard:
     basis: str
     checked: tuple[str, ...]
     unanswered: tuple[LinkedText, ...]
+    unchecked: int
 
 
 def audit_card(audit: Audit, address: Address) -> AuditCard:
@@ -100,6 +102,7 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
         f"{fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),
+        unchecked=len(audit.not_answered),
     )
 
 

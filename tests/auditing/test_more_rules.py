@@ -265,7 +265,7 @@ def test_a_column_that_a_check_names_is_not_said_to_be_open_to_nulls() -> None:
     fields = [{"name": "id", "type": "long"}, {"name": "net", "type": "long"}]
     described = _described(fields, {"delta.constraints.paid": "NET >= 0"})
     finding = _found(_of(described, _counted("0.parquet", 20_000, {"id": 0, "net": 0})), "nullable-without-nulls")
-    assert finding.title == "1 column may be null, but is never null"
+    assert finding.title == "1 column allows nulls; it has none"
     assert "net" not in _said(finding)
 
 

@@ -147,7 +147,7 @@ def test_a_new_version_is_offered_and_the_one_on_show_stays(opened: Any, warehou
     page = opened("?t=shop/odd/empty")
     commit = [commit_info("WRITE"), add("a.parquet", 2)]
     write_log(warehouse / "odd" / "empty", [commit], 1)
-    page.get_by_role("link", name="v1 is newest; go to it").wait_for(timeout=30_000)
+    page.get_by_role("link", name="Go to newest, v1").wait_for(timeout=30_000)
     assert page.locator("h1.version").inner_text() == "v0"
     assert "v=0" in page.url
 

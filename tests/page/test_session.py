@@ -102,7 +102,7 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     heard = len(window.heard)
     window.send("visible", visible=True)
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
-    assert "v1 is newest" in Elements(landed["regions"]["strip"]).text
+    assert "Go to newest, v1" in Elements(landed["regions"]["strip"]).text
     (said,) = [message for message in window.heard[heard:] if message.get("say")]
     assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)
 

@@ -76,6 +76,8 @@ def _has_odd_nulls(ranges: pa.Table) -> Mask:
 _SHARE: Final = 0.30
 _SMALL: Final = 1_000_000
 _TARGET: Final = 1_000_000_000
+_LEAST_MASKED: Final = 1_000
+"""Masked rows below which they are worth a note and no warning, as long as their files are small too."""
 _FEW: Final = 20
 _MANY: Final = 100
 
@@ -91,7 +93,7 @@ def _masked(subject: Subject) -> tuple[Finding, ...]:
     return (
         Finding(
             rule="masked-rows",
-            severity="warning",
+            severity="info" if rows < _LEAST_MASKED and size is not None and size < _SMALL else "warning",
             label=f"{fmt.plural(count, 'file')} heavily masked",
             title=f"{fmt.plural(count, 'file')} with more than {_SHARE:.0%} of the rows masked".replace("%", " %"),
             evidence=(

@@ -40,7 +40,7 @@ def _explosion(subject: Subject) -> tuple[Finding, ...]:
             rule="partition-explosion",
             severity="warning" if count >= _TOO_MANY else "info",
             label=fmt.plural(count, "partition"),
-            title=f"{fmt.plural(count, 'partition')} hold {fmt.size(int(np.median(sizes)))} in the median",
+            title=f"{fmt.plural(count, 'partition')}, median {fmt.size(int(np.median(sizes)))}",
             evidence=(
                 Evidence(f"partitioned by {named(columns)}", Place("files")),
                 Evidence(f"{fmt.plural(len(subject.live), 'live file')}, {fmt.size(int(sizes.sum()))} in all"),

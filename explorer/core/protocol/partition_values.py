@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.arrow.arrays import Mask, flags, numbers, strings, validity
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, flags, numbers, one_array, strings, validity
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
@@ -200,6 +200,46 @@ def partition_texts(maps: pa.MapArray, name: str) -> pa.StringArray:
         name: The column's physical name, the key of the maps.
     """
     return maps.items.take(_entry_indexes(maps, name))
+
+
+def partition_codes(maps: pa.ChunkedArray) -> Int64s:
+    """Return a number for the partition of each file, equal where all entries are, in the order of first appearance.
+
+    Args:
+        maps: ``partitionValues`` of the files, map<string, string>; a null map has no entries.
+    """
+    values = one_array(maps.chunks, pa.map_(pa.string(), pa.string()))
+    count = len(values)
+    if not count:
+        return np.zeros(0, np.int64)
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + count + 1]
+    lengths = np.diff(offsets)
+    width, first = int(lengths[0]), int(offsets[0])
+    if (lengths != width).any():
+        return _codes_of_entries(values)
+    combined = np.zeros(count, np.int64)
+    for entries in (values.keys, values.items):
+        encoded = entries.slice(first, count * width).dictionary_encode()
+        places, known = numbers(encoded.indices)
+        codes = np.where(known, places, -1).astype(np.int64).reshape(count, width) + 1
+        for column in codes.T:
+            combined = combined * (int(column.max(initial=0)) + 1) + column
+            combined = np.unique(combined, return_inverse=True)[1].reshape(-1)
+    return by_appearance(combined)
+
+
+def _codes_of_entries(values: pa.MapArray) -> Int64s:
+    """Return the same where files differ in the number of entries, as those of a damaged log."""
+    places: dict[tuple[object, ...], int] = {}
+    return np.array([places.setdefault(tuple(each or ()), len(places)) for each in values.to_pylist()], np.int64)
+
+
+def by_appearance(codes: Int64s) -> Int64s:
+    """Return codes numbered in the order in which they first appear."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), np.int64)
+    ranks[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return ranks[inverse.reshape(-1)]
 
 
 def has_empty_values(maps: pa.MapArray) -> bool:

@@ -24,7 +24,7 @@ _OWN: Final = """
   border-radius: 8px; overflow: clip; }
 .explorer > .awaited { padding: 14px 16px; color: var(--muted); }
 #busy, #toast { position: absolute; }
-#bar, #ambient, #notice, #silence { position: static; }
+#bar, #strip, #tabs, #notice, #silence { position: static; }
 [data-home], .skip { display: none !important; }
 """
 

@@ -115,14 +115,15 @@ export class Page {
 
   // What sticks to the top covers what is scrolled to; the page keeps that much free.
   heights() {
-    const ambient = this.place("ambient");
-    if (!ambient) return;
+    const [strip, tabs] = [this.place("strip"), this.place("tabs")];
+    if (!strip || !tabs) return;
+    const height = (element) => (getComputedStyle(element).position === "sticky" ? element.offsetHeight : 0);
     const tell = () => {
-      const stuck = getComputedStyle(ambient).position === "sticky" ? ambient.offsetHeight : 0;
-      this.element.style.setProperty("--ambient", `${stuck}px`);
+      this.element.style.setProperty("--strip", `${height(strip)}px`);
+      this.element.style.setProperty("--ambient", `${height(strip) + height(tabs)}px`);
     };
     const sizes = new ResizeObserver(tell);
-    sizes.observe(ambient);
+    for (const element of [strip, tabs]) sizes.observe(element);
     this.ends.signal.addEventListener("abort", () => sizes.disconnect());
     window.addEventListener("resize", tell, { signal: this.ends.signal });
   }

@@ -80,6 +80,10 @@ def guard_views(plan: Plan) -> tuple[GuardView, ...]:
     return tuple(sorted(views, key=lambda view: GRAVEST_FIRST.index(view.status)))
 
 
+_FOUND: Final = frozenset({"changes-something", "files-found", "masked-rows-found", "rows-found"})
+"""Guards that fail where a change has nothing to change."""
+
+
 def guard_counts(guards: Sequence[GuardView]) -> str:
     """Return how many guards have each status, in words: ``1 failed, 2 warnings, 4 passed``; ``all 5 passed``."""
     counts = {status: sum(guard.status == status for guard in guards) for status in GRAVEST_FIRST}
@@ -96,6 +100,8 @@ def verdict(plan: Plan, guards: Sequence[GuardView]) -> tuple[str, str]:
     failing = [guard for guard in guards if guard.blocks and guard.status == "fail" and not guard.acceptable]
     waiting = [guard for guard in guards if guard.blocks and guard.status == "fail" and guard.acceptable]
     unknown = [guard for guard in guards if guard.blocks and guard.status == "unknown"]
+    if failing and all(guard.name in _FOUND for guard in failing):
+        return "Nothing to do.", "info"
     if failing:
         return f"This must not be {made}: {fmt.plural(len(failing), 'guard')} failed.", "danger"
     if waiting:

@@ -17,13 +17,13 @@ from explorer.views.table.timeline import Scale, Timeline
 LEAST_NAMED: Final = 76
 """Pixels of a version from which its operation and time are written below it."""
 RIGHT: Final = 12
-BARS: Final = 96
+BARS: Final = 90
 SIGNS: Final = 18
 MAP: Final = 26
 CHARACTER: Final = 5.7
 """Pixels of a character of the strip's labels, on average."""
 _BIN: Final = 4
-_TAGS, _LANE, _ROW, _FOLDED, _LEAD = 22, 11, 13, 28, 26
+_TAGS, _LANE, _ROW, _FOLDED, _LEAD = 22, 16, 13, 28, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class StripRows:
         floor = MAP + 5 if mapped else 2
         bars = floor + below + _LANE * len(lanes) + 4 + SIGNS
         sign = bars - SIGNS / 2
-        stripes = tuple(bars - SIGNS - 6 - _LANE * index for index in range(len(lanes)))
+        stripes = tuple(bars - SIGNS - 12 - _LANE * index for index in range(len(lanes)))
         lower = tuple(floor + below - 4 - _ROW * (index + 0.5) for index in range(3 if named else 2))
         names = [("signs", sign), *zip((lane.name for lane in lanes), stripes, strict=True)]
         names += [] if named else [("date", lower[0]), ("version", lower[1])]

@@ -165,6 +165,8 @@ def _floats(places: Sequence[float]) -> Float64s:
 _HIGH: Final = 5.0
 _LEAST: Final = 1.25
 """Pixels of a lane, and of the thinnest part of one."""
+_ABOVE: Final = 8
+"""Pixels from the middle of a lane to that of its words."""
 _STEPS: Final = 8
 _LABELS: Final = 8
 _ROOM: Final = 46
@@ -219,7 +221,7 @@ def lane_traces(
 def lane_labels(
     timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[Lane, ...]
 ) -> list[Part]:
-    """Return what a state is, written over its span where it is wide enough; of scattered ones, how many there are."""
+    """Return what a state is, written above its span where it is wide enough; of scattered ones, how many there are."""
     labels: list[Part] = []
     for lane, y in zip(lanes, rows.lanes, strict=True):
         for first, last, label in [*_span_texts(timeline, axis, lane), *_scattered(timeline, lane)]:
@@ -227,9 +229,9 @@ def lane_labels(
             text = fmt.plotly_text(label, 60)
             if text and (right - left) / axis.pixel >= CHARACTER * len(text) + _ROOM:
                 labels.append({
-                    "x": left, "y": rows.share(y), "xref": "x", "yref": "paper", "xshift": 14, "xanchor": "left",
-                    "yanchor": "middle", "showarrow": False, "text": f"\u00a0{text}\u00a0", "bgcolor": theme.surface,
-                    "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.ink},
+                    "x": left, "y": rows.share(y + _ABOVE), "xref": "x", "yref": "paper", "xshift": 2, "xanchor": "left",
+                    "yanchor": "middle", "showarrow": False, "text": text,
+                    "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.muted},
                 })  # fmt: skip
     return labels[:_LABELS]
 

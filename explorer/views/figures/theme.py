@@ -77,7 +77,7 @@ LIGHT = Theme(
     between="rgba(11, 92, 173, 0.10)",
     grid="#EEF0F2",
     idle="#8B929C",
-    series=("#1F83BD", "#1F8A6C", "#B25F99", "#DB6F14", "#9582C9", "#2F72B8", "#C0443C", "#8A949F"),
+    series=("#1F83BD", "#1F8A6C", "#B25F99", "#DB6F14", "#9582C9", "#2F72B8", "#1C8A93", "#8A949F"),
 )
 
 DARK = Theme(
@@ -110,7 +110,7 @@ DARK = Theme(
     between="rgba(108, 182, 255, 0.16)",
     grid="#22262B",
     idle="#7C848F",
-    series=("#4E9DD0", "#41AF8B", "#C47AAF", "#D57C41", "#A08AC9", "#5B9DDE", "#E0746B", "#7C848F"),
+    series=("#4E9DD0", "#41AF8B", "#C47AAF", "#D57C41", "#A08AC9", "#5B9DDE", "#4FB3BC", "#7C848F"),
 )
 
 

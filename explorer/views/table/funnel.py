@@ -152,12 +152,13 @@ def read_files(facts: TableFacts, version: int, where: str) -> frozenset[str]:
 def compared_words(before: Funnel, after: Funnel) -> str:
     """Say what one version reads more or less than another."""
     files = after.read.files - before.read.files
-    words = f"{fmt.plural(abs(files), 'file')} {'more' if files > 0 else 'fewer'}" if files else "As many files"
-    if before.read.size is None or after.read.size is None:
-        return f"{words} at v{after.version} than at v{before.version}."
-    size = after.read.size - before.read.size
-    less = f"{fmt.size(abs(size))} {'more' if size > 0 else 'less'}" if size else "as many bytes"
-    return f"{words}, {less} at v{after.version} than at v{before.version}."
+    known = before.read.size is not None and after.read.size is not None
+    size = (after.read.size or 0) - (before.read.size or 0) if known else 0
+    if not files and not size:
+        return f"Same files{' and bytes' if known else ''} as at v{before.version}."
+    words = f"{fmt.plural(abs(files), 'file')} {'more' if files > 0 else 'fewer'}" if files else "Same number of files"
+    less = f", {fmt.size(abs(size))} {'more' if size > 0 else 'less'}" if size else ", same bytes" if known else ""
+    return f"{words}{less} at v{after.version} than at v{before.version}."
 
 
 def _rules(facts: TableFacts, version: int, where: str) -> pa.Array:

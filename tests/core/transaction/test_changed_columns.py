@@ -108,7 +108,7 @@ def test_a_column_that_allows_nulls_again_is_said_whole() -> None:
         operation="CHANGE COLUMN",
         parameters={"column": compact(field("id", "long"))},
         metadata=with_fields(before, field("id", "long"), field("x")),
-        undo="Refuse nulls in id again (set-not-null), while no row holds one.",
+        undo="Require values in id again (set-not-null), while no row holds one.",
     )
 
 

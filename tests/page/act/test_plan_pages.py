@@ -148,7 +148,7 @@ def test_a_form_is_not_ready_for_rows_outside_the_served_folders(tmp_path: Path,
         desk = ActDesk(catalog, "", signed_in=False, changed=list)
         regions = redrawn_parts(catalog.facts("w/orders"), address, desk.sheet, 0)
         ready[path] = "Ready." in regions["act-check"]
-        told = "is not plainly inside the folders" in regions["act-note-source"]
+        told = "is outside the folders this server serves" in regions["act-note-source"]
         assert told is not ready[path]
     assert ready == {inside: True, outside: False, link: False, Path("/etc/hostname"): False}
 

@@ -132,7 +132,7 @@ _FORMS: Final = (
         lambda m: {"kind": "add-constraint", "name": m[1], "expression": m[2]},
     ),
     (r"Allow nulls in (.+?) again", lambda m: {"kind": "drop-not-null", "column": m[1]}),
-    (r"Refuse nulls in (.+?) again", lambda m: {"kind": "set-not-null", "column": m[1]}),
+    (r"Require values in (.+?) again", lambda m: {"kind": "set-not-null", "column": m[1]}),
     (r"Drop (.+?) again \(drop-columns\)", lambda m: {"kind": "drop-columns", "columns": m[1].split(", ")}),
     (r"Rename (.+?) to (.+?) again", lambda m: {"kind": "rename-column", "column": m[1], "to": m[2].strip("`")}),
     (r"Move it back: (.+?)\.", lambda m: {"kind": "move-column", "at": m[1]}),

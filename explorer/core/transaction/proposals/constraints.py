@@ -221,7 +221,7 @@ def drop_not_null(intent: DropNotNull, snapshot: Snapshot) -> Proposal:
         operation="CHANGE COLUMN",
         parameters=change_parameters(column, after),
         metadata=with_schema(snapshot.metadata, replace_field(snapshot.schema, column.path, lambda _: after)),
-        undo=f"Refuse nulls in {column.name} again (set-not-null), while no row holds one.",
+        undo=f"Require values in {column.name} again (set-not-null), while no row holds one.",
     )
 
 

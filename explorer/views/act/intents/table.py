@@ -197,10 +197,10 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
             headline=lambda intent: _aged_headline("Clean up the log", intent.older_than),
         ),
         intent_entry(
-            intents.Vacuum, "Delete unused files",
+            intents.Vacuum, "Vacuum: delete unused files",
             "Vacuum: delete data files that were removed from the table long ago. Old versions may need them.",
             fields=_file_age, document=_aged, state=_retention_text(FILE_RETENTION), needs_answer=False,
-            headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=_LISTING,
+            headline=lambda intent: _aged_headline("Vacuum: delete unused files", intent.older_than), costly=_LISTING,
         ),
     ),
 )  # fmt: skip

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.actions import Add
-from explorer.core.protocol.arrow.arrays import int64s
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, numbers, one_array
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.partition_values import by_appearance, partition_codes, partition_texts
 from explorer.core.protocol.schema.data_types import format_column
 from explorer.core.protocol.schema.edit import column_path
 from explorer.core.protocol.statistics.data_skipping import answerable
@@ -69,7 +70,7 @@ def size_metrics(adds: Sequence[Add]) -> dict[str, int]:
     return {name: sizes[min(len(sizes) * part // 4, len(sizes) - 1)] for name, part in places.items()} if sizes else {}
 
 
-_TARGET: Final = 1 << 30
+DEFAULT_TARGET: Final = 1 << 30
 """Bytes of a new file at most, unless the intent has a size; as in the reference writer."""
 _MASKED: Final = 0.05
 """Files of which a larger share is masked are rewritten whatever their size; as in the reference writer."""
@@ -92,6 +93,51 @@ class Compaction(msgspec.Struct, frozen=True):
     arrangement: Arrangement
 
 
+class Packing(msgspec.Struct, frozen=True):
+    """Which files of a list go, and into how many new ones.
+
+    Attributes:
+        places: Rows of the files that go, ascending.
+        groups: For each of them, the number of the group that is written together.
+        made: The number of new files.
+        order: Columns by which rows are ordered; without any, each group becomes one file, so ``made`` is exact.
+    """
+
+    places: Int64s
+    groups: Int64s
+    made: int
+    order: tuple[str, ...]
+
+
+def packing(intent: Optimize, snapshot: Snapshot, files: pa.Table) -> Packing:
+    """Choose among files those that are rewritten, and pack them; nothing is done for each file in Python.
+
+    Args:
+        intent: Its target size and its order count; its condition was applied to ``files``.
+        snapshot: The version.
+        files: Columns ``partition_values``, ``size``, ``num_records``, ``dv_cardinality``, and ``tags`` where the table
+            is clustered; sizes in bytes.
+
+    Raises:
+        InvalidIntent: A column to order by cannot be used.
+    """
+    order = _order(intent, snapshot)
+    target = intent.target_size or DEFAULT_TARGET
+    sizes, records, masked = (_counts(files, name) for name in ("size", "num_records", "dv_cardinality"))
+    heavy = masked > _MASKED * records
+    candidates = np.ones(len(sizes), bool) if order else (sizes < target) | heavy
+    if snapshot.clustering_columns:
+        candidates &= ~_in_cubes(files, _text(snapshot.clustering_columns))
+    places = np.flatnonzero(candidates)
+    partitions = by_appearance(partition_codes(files.column("partition_values"))[places])
+    groups, made = (
+        _ordered_groups(partitions, sizes[places], target)
+        if order
+        else _packed_groups(partitions, sizes[places], heavy[places], target)
+    )
+    return Packing(places[groups >= 0], groups[groups >= 0], made, order)
+
+
 def compaction(
     intent: Optimize, snapshot: Snapshot, unknown: Mapping[tuple[str, str | None], JsonObject]
 ) -> Compaction:
@@ -100,40 +146,77 @@ def compaction(
     Raises:
         InvalidIntent: A column to order by cannot be used, or the condition is not over partition columns.
     """
-    order = _order(intent, snapshot)
-    target = intent.target_size or _TARGET
     files = partition_files(intent.where, snapshot)
-    if snapshot.clustering_columns:
-        tags_by_file = files.column("tags").to_pylist(maps_as_pydicts="strict")
-        cube = _text(snapshot.clustering_columns)
-        files = files.filter(pa.array([(tags or {}).get(_CUBE_ORDER) != cube for tags in tags_by_file], pa.bool_()))
-    sizes = files.column("size").fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    masked = files.column("dv_cardinality").fill_null(0).to_numpy(zero_copy_only=False)
-    records = files.column("num_records").fill_null(0).to_numpy(zero_copy_only=False)
-    heavy = masked > _MASKED * records
-    partitions = [tuple(values or ()) for values in files.column("partition_values").to_pylist()]
-    by_partition: dict[tuple[object, ...], list[int]] = {}
-    for place, key in enumerate(partitions):
-        if order or sizes[place] < target or heavy[place]:
-            by_partition.setdefault(key, []).append(place)
-    groups: dict[int, int] = {}
-    number = 0
-    for places in by_partition.values():
-        for chosen in [places] if order else _bins(places, sizes, target):
-            if order or len(chosen) > 1 or heavy[chosen[0]]:
-                groups |= dict.fromkeys(chosen, number)
-                number += 1
-    places = sorted(groups)
-    removed = adds(files.take(int64s(places)), data_change=False, unknown=unknown)
+    packed = packing(intent, snapshot, files)
+    chosen = files.take(int64s(packed.places))
+    removed = adds(chosen, data_change=False, unknown=unknown)
     counts = [num_records(add) for add in removed]
-    rows = None if None in counts else sum(count or 0 for count in counts) - int(masked[places].sum())
-    bins = {add.path: groups[place] for add, place in zip(removed, places, strict=True)}
-    made = (
-        number
-        if not order
-        else sum(max(1, -(-int(sizes[chosen_places].sum()) // target)) for chosen_places in by_partition.values())
-    )
-    return Compaction(removed, rows, Arrangement(bins, order, intent.z_order_by != () or not intent.order_by, made))
+    masked = int(_counts(chosen, "dv_cardinality").sum())
+    rows = None if None in counts else sum(count or 0 for count in counts) - masked
+    bins = {add.path: group for add, group in zip(removed, packed.groups.tolist(), strict=True)}
+    curve = intent.z_order_by != () or not intent.order_by
+    return Compaction(removed, rows, Arrangement(bins, packed.order, curve, packed.made))
+
+
+def _counts(files: pa.Table, name: str) -> Int64s:
+    """Return a column of numbers, 0 for those that the log lacks."""
+    values, known = numbers(one_array(files.column(name).chunks, pa.int64()))
+    return np.where(known, values, 0).astype(np.int64)
+
+
+def _in_cubes(files: pa.Table, cube: str) -> Mask:
+    """Return which files were clustered by these columns before."""
+    chunks = [partition_texts(chunk, _CUBE_ORDER) for chunk in files.column("tags").chunks if len(chunk)]
+    encoded = one_array(chunks, pa.string()).dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    codes, known = numbers(encoded.indices)
+    return known & (codes == texts.index(cube)) if cube in texts else np.zeros(len(codes), bool)
+
+
+def _ordered_groups(partitions: Int64s, sizes: Int64s, target: int) -> tuple[Int64s, int]:
+    """Return the group of each file, which is its partition, and the number of new files."""
+    _, groups = np.unique(partitions, return_inverse=True)
+    if not len(groups):
+        return groups.astype(np.int64), 0
+    totals = np.zeros(int(groups.max()) + 1, np.int64)
+    np.add.at(totals, groups, sizes)
+    return groups.astype(np.int64), int(np.maximum(1, -(-totals // target)).sum())
+
+
+def _packed_groups(partitions: Int64s, sizes: Int64s, heavy: Mask, target: int) -> tuple[Int64s, int]:
+    """Return the group of each file, -1 for one that stays alone, and the number of groups.
+
+    Files of a partition are packed in the order of their size, as many in a group as stay below the target.
+    """
+    order = np.lexsort((sizes, partitions))
+    ordered = sizes[order]
+    begins = np.flatnonzero(np.diff(partitions[order], prepend=-1))
+    is_first = np.zeros(len(order), bool)
+    is_first[begins] = True
+    totals = np.add.reduceat(ordered, begins) if len(begins) else ordered
+    ends = np.append(begins[1:], len(order))
+    for place in np.flatnonzero(totals > target):
+        start, end = int(begins[place]), int(ends[place])
+        is_first[start + _group_starts(ordered[start:end], target)] = True
+    number = np.cumsum(is_first) - 1
+    counts = np.bincount(number)
+    kept = (counts > 1) | heavy[order][is_first]
+    groups = np.empty(len(order), np.int64)
+    groups[order] = np.where(kept, np.cumsum(kept) - 1, -1)[number]
+    return groups, int(kept.sum())
+
+
+def _group_starts(sizes: Int64s, target: int) -> Int64s:
+    """Return where groups begin among the files of one partition, by ascending size."""
+    ends, starts, start = np.cumsum(sizes), [0], 0
+    while start + 1 < len(sizes):
+        if sizes[start] + sizes[start + 1] > target:
+            # No two of the others fit, as they are larger.
+            return np.concatenate([starts, np.arange(start + 1, len(sizes))])
+        start = int(np.searchsorted(ends, ends[start] - sizes[start] + target, side="right"))
+        if start < len(sizes):
+            starts.append(start)
+    return np.asarray(starts)
 
 
 def optimize_files(
@@ -186,19 +269,6 @@ def _cluster(snapshot: Snapshot, circumstances: Circumstances) -> dict[str, obje
         return {}
     tags = {"ZCUBE_ID": circumstances.new_id(), _CUBE_ORDER: _text(snapshot.clustering_columns)}
     return {"clustering_provider": _PROVIDER, "tags": tags}
-
-
-def _bins(places: list[int], sizes: np.ndarray[tuple[int], np.dtype[np.int64]], target: int) -> list[list[int]]:
-    """Pack files in the order of their size, as many in a bin as stay below the target."""
-    bins: list[list[int]] = []
-    filled = target
-    for place in sorted(places, key=lambda each: int(sizes[each])):
-        if not bins or filled + int(sizes[place]) > target:
-            bins.append([])
-            filled = 0
-        bins[-1].append(place)
-        filled += int(sizes[place])
-    return bins
 
 
 def _order(intent: Optimize, snapshot: Snapshot) -> tuple[str, ...]:
