@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
+from explorer.views.lake.choice import FacetChoice
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
@@ -64,6 +65,9 @@ _KEYS = {
     "back": "back",
     "status": "standing",
     "show": "show",
+    "facets": "facet",
+    "group": "group",
+    "range": "range",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -80,7 +84,8 @@ _CHOICES = {
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt"),
     "status": STATUSES,
-    "show": ("", "activity"),
+    "show": ("", "activity", "timeline"),
+    "group": ("", "catalog", "owner", "none"),
 }
 
 
@@ -94,6 +99,8 @@ class Address:
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
+    ``facets``, ``group`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of a
+    column's name.
     """
 
     table: str = ""
@@ -135,6 +142,9 @@ class Address:
     back: str = ""
     status: str = ""
     show: str = ""
+    facets: str = ""
+    group: str = ""
+    range: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -158,6 +168,7 @@ class Address:
                 allowed = tuple(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
                 raise RequestError(message, field=_KEYS[name], allowed=allowed)
+        address = replace(address, facets=FacetChoice.parse(address.facets).text)
         # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
         address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
         if address.zoom and address.window is None:
@@ -227,6 +238,15 @@ class Address:
     @property
     def _acts(self) -> bool:
         return bool(self.act) or self.step == "receipt"
+
+    @property
+    def choice(self) -> FacetChoice:
+        """The values of facets by which the list of tables is filtered."""
+        return FacetChoice.parse(self.facets)
+
+    def turned(self, facet: str, value: str) -> str:
+        """Return the query with a value of a facet chosen that was not, or not chosen that was."""
+        return self.to(facets=self.choice.turned(facet, value).text, page=None)
 
     @property
     def window(self) -> tuple[int, int] | None:

@@ -75,11 +75,13 @@ class Faceted:
     """A list of tables, filtered.
 
     Attributes:
-        matches: Which tables match the choice.
+        matches: Which tables match the choice, and everything else.
+        chosen: Which match the choice alone.
         facets: The facets with their counts, those without any value left out.
     """
 
     matches: Mask
+    chosen: Mask
     facets: tuple[FacetView, ...]
 
 
@@ -103,7 +105,8 @@ def faceted(record: LakeRecord, choice: FacetChoice, base: Mask, now: int, colum
         facets.append(facet.counted(name, reduce(np.logical_and, others, base)))
     rest = reduce(np.logical_and, (facet.matches for facet in found.values()), base)
     facets += [columns.types(rest), columns.names(rest)]
-    return Faceted(reduce(np.logical_and, masks.values(), base), tuple(facet for facet in facets if facet.values))
+    chosen = reduce(np.logical_and, masks.values())
+    return Faceted(base & chosen, chosen, tuple(facet for facet in facets if facet.values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,20 +111,14 @@ def time_range(text: str, now: datetime, since: datetime | None = None) -> TimeR
     if end - start < _SHORTEST:
         message = "The range ends before it begins, or lasts less than a minute. Give the earlier time first."
         raise RequestError(message, field="range")
-    if end >= present:
-        return (
-            _until_now(start, present, range_text(start, present)) if start < present else _range(start, end, present)
-        )
-    return _range(start, end, present)
+    if start < present <= end:
+        return _until_now(start, present, range_text(start, present))
+    return TimeRange(start, end, end, present, range_text(start, end))
 
 
 def range_text(start: int, end: int) -> str:
     """Return the text of a range between two times, in ms since the epoch, to the minute."""
     return f"{_minute(start)}~{_minute(end)}"
-
-
-def _range(start: int, end: int, now: int) -> TimeRange:
-    return TimeRange(start, end, end, now, range_text(start, end))
 
 
 def _until_now(start: int, now: int, text: str, note: str = "") -> TimeRange:
