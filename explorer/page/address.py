@@ -15,6 +15,7 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
 from explorer.views.layout.groups import FILE_COLOURINGS
+from explorer.views.lake.choice import FacetChoice
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
@@ -71,6 +72,9 @@ _KEYS = {
     "show": "show",
     "other": "with",
     "other_version": "wv",
+    "facets": "facet",
+    "grouping": "by",
+    "range": "range",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -88,7 +92,8 @@ _CHOICES = {
     "act": ("", *offered_kinds()),
     "step": ("fill", "plan", "receipt", "undo"),
     "status": STATUSES,
-    "show": ("", "activity"),
+    "show": ("", "activity", "timeline"),
+    "grouping": ("", "catalog", "owner", "none"),
 }
 
 
@@ -105,6 +110,8 @@ class Address:
     them. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
     ``other`` is the table to compare with, and ``other_version`` its version.
+    ``facets``, ``grouping`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of a
+    column's name.
     """
 
     table: str = ""
@@ -152,6 +159,9 @@ class Address:
     show: str = ""
     other: str = ""
     other_version: str = ""
+    facets: str = ""
+    grouping: str = ""
+    range: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -176,6 +186,7 @@ class Address:
                 allowed = tuple(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
                 raise RequestError(message, field=_KEYS[name], allowed=allowed)
+        address = replace(address, facets=FacetChoice.parse(address.facets).text)
         # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
         address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
         if address.zoom and address.window is None:
@@ -249,6 +260,15 @@ class Address:
     @property
     def _acts(self) -> bool:
         return bool(self.act) or self.step in {"receipt", "undo"}
+
+    @property
+    def choice(self) -> FacetChoice:
+        """The values of facets by which the list of tables is filtered."""
+        return FacetChoice.parse(self.facets)
+
+    def turned(self, facet: str, value: str) -> str:
+        """Return the query with a value of a facet chosen that was not, or not chosen that was."""
+        return self.to(facets=self.choice.turned(facet, value).text, page=None)
 
     @property
     def window(self) -> tuple[int, int] | None:

@@ -38,11 +38,14 @@ from explorer.page.table_session import TableSession
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
-from explorer.web.home.session import HomeSession
+from explorer.views.lake.record import KeptRecord
+from explorer.web.home.session import HomeSession, names_in
+from explorer.web.home.tables import Shown
 from explorer.web.html import (
     environment,
     head_styles,
     icon,
+    lake_tags,
     module_tag,
     nonce_of,
     plotly_tag,
@@ -129,7 +132,7 @@ def create_app(
         theme, screen = _theme(), _screen()
         if address_of(query).table:
             return TableSession(catalog, host, query, theme, screen=screen, early_spark=True, later=True)
-        return HomeSession(catalog, host, query, theme, screen=screen, since=_since(), later=True)
+        return HomeSession(catalog, host, query, theme, screen=screen, kept=_kept(), later=True)
 
     pages = FirstPages(begin)
 
@@ -177,6 +180,7 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
         "preload": preload_tags(nonce),
         "start": module_tag(nonce),
         "plotly": plotly_tag(nonce),
+        "lake": lake_tags(nonce),
         "figures": script_json(first_figures(shown)),
     } | window_values(shown, session.kind)
     for name, value in values.items():
@@ -226,6 +230,16 @@ def _screen() -> Screen | None:
     if not (width.isdecimal() and height.isdecimal() and len(width + height) < 9):
         return None
     return Screen(int(width), int(height))
+
+
+def _kept() -> Shown:
+    """Return how the person has the list of tables, by the browser's cookies."""
+    pins, recent = (_names(f"explorer-{name}") for name in ("pins", "recent"))
+    return Shown(_since(), pins, recent, KeptRecord())
+
+
+def _names(cookie: str) -> tuple[str, ...]:
+    return names_in(unquote(pn.state.cookies.get(cookie, "")))
 
 
 def _since() -> datetime | None:

@@ -97,6 +97,13 @@ def preload_tags(nonce: str) -> Markup:
     return Markup().join(link.format(nonce, edition(), name) for name in SCRIPTS if name != "styled")
 
 
+def lake_tags(nonce: str) -> Markup:
+    """Return the HTML of the style and the script of the list of tables."""
+    style = Markup('<link rel="stylesheet" nonce="{}" href="static/lake.css?v={}">').format(nonce, _digest("lake.css"))
+    script = Markup('<script defer nonce="{}" src="static/lake.js?v={}"></script>').format(nonce, _digest("lake"))
+    return style + script
+
+
 def plotly_tag(nonce: str) -> Markup:
     """Return the HTML that loads plotly."""
     return Markup('<script id="plotly" nonce="{}" src="static/plotly.min.js?v={}"></script>').format(nonce, _plotly())
@@ -112,7 +119,7 @@ def icon() -> str:
 @cache
 def _digest(name: str) -> str:
     folder = FOLDER / "script" if name == "styled" else STATIC
-    return hashlib.sha256((folder / f"{name}.js").read_bytes()).hexdigest()[:12]
+    return hashlib.sha256((folder / (name if "." in name else f"{name}.js")).read_bytes()).hexdigest()[:12]
 
 
 @cache

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,8 @@ from explorer.storage.served_roots import MOST_TABLES, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
+from explorer.views.lake.lanes import LaneCommits
+from explorer.views.lake.traits import RECENT, TableTraits, folders_above, traits_of
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.views.table.maintenance import maintenance_entries, maintenance_line
@@ -44,8 +47,12 @@ from explorer.web.visit import Visits
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
-_RECENT = 500
+_RECENT = RECENT
 _SUGGESTED = 500
+_CURRENT = 60.0
+"""Seconds for which the summary of a table without a new commit is used again."""
+_SHOWN = 600.0
+"""Seconds for which the summary of another window is shown until the table is read again."""
 _SAID = ("operation", "user_name", "reason")
 _CUT = "it holds more tables than are listed here; serve a folder below it to see the others"
 _log = logging.getLogger(__name__)
@@ -107,7 +114,8 @@ class Deeds:
 class TableSummary:
     """A row of the list of tables; all but the name is unknown where ``problem`` is set.
 
-    ``redated`` says which of its commits are drawn at another time than that of their files.
+    ``redated`` says which of its commits are drawn at another time than that of their files. ``known_traits`` is what
+    lists are filtered by, and ``lane`` its commits on the timeline of all tables; None where they are not known.
     """
 
     ref: TableRef
@@ -126,6 +134,8 @@ class TableSummary:
     deeds: Deeds = Deeds()
     findings: tuple[Finding, ...] = ()
     pending: bool = False
+    known_traits: TableTraits | None = None
+    lane: LaneCommits | None = None
 
     @property
     def health(self) -> str:
@@ -144,9 +154,28 @@ class TableSummary:
         return {"danger": "wrong", "warning": "watch"}.get(self.health, "fine")
 
     @property
+    def traits(self) -> TableTraits:
+        """What lists are filtered by; of a table that is not read, or cannot be, its folders alone."""
+        return self.known_traits or _unread(self.ref.folder)
+
+    @property
     def row_id(self) -> str:
         """The id of the table's row on the page, the same as long as the table has its name."""
         return f"row-{hashlib.sha256(self.ref.name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
+@lru_cache(maxsize=10_000)
+def _unread(folder: str) -> TableTraits:
+    return TableTraits(folders_above(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A summary, the facts that it is of, and when it was made."""
+
+    summary: TableSummary
+    facts: TableFacts | None
+    time: float
 
 
 class Catalog(FollowedTables):
@@ -186,6 +215,7 @@ class Catalog(FollowedTables):
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
         self._missing: dict[tuple[str, str], KnownMissing] = {}
+        self._made: dict[str, _Made] = {}
 
     def open(self, name: str) -> explorer.Table:
         """Return the table as an object of its own, to plan changes of it; read-only unless commits are allowed.
@@ -240,13 +270,25 @@ class Catalog(FollowedTables):
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
+        facts = None
         try:
-            return _summary(ref, self.facts(ref.name))
+            facts = self.facts(ref.name)
+            made = self._made.get(ref.name)
+            if made is not None and made.facts is facts and time.monotonic() - made.time < _CURRENT:
+                return made.summary
+            summary = _summary(ref, facts)
         except ExplorerError as error:
-            return TableSummary(ref, problem=problem_of(error))
+            summary = TableSummary(ref, problem=problem_of(error))
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged
             log_failure(_log, f"cannot summarize {ref.location}", error)
-            return TableSummary(ref, problem=problem_of(error))
+            summary = TableSummary(ref, problem=problem_of(error))
+        self._made[ref.name] = _Made(summary, facts, time.monotonic())
+        return summary
+
+    def summary_before(self, ref: TableRef) -> TableSummary | None:
+        """Return the row that was made for any window some minutes ago at most, to be shown until there is another."""
+        made = self._made.get(ref.name)
+        return made.summary if made is not None and time.monotonic() - made.time < _SHOWN else None
 
     def _followed_table(self, name: str) -> FollowedTable:
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
@@ -286,7 +328,8 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
             rows=None if rows is None else rows - snapshot.num_deleted_records,
             size=snapshot.size_in_bytes,
             files=snapshot.num_files,
-            findings=facts.audit().findings,
+            findings=(found := facts.audit().findings),
+            known_traits=traits_of(facts, ref.folder, found, milliseconds(snapshot.timestamp)),
         )
     return TableSummary(
         ref,
@@ -302,7 +345,9 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         redated=redated_note(facts.commits),
         recent=_recent(facts),
         deeds=_deeds(facts),
-        findings=facts.audit().findings,
+        findings=(found := facts.audit().findings),
+        known_traits=traits_of(facts, ref.folder, found, int(facts.commits.times[-1])),
+        lane=LaneCommits.of(facts.commits),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer import formatting as fmt
 from explorer.auditing.finding import Evidence, Finding, Place
+from explorer.auditing.rhythm import rhythm_of
 from explorer.auditing.rule import Rule, see
 from explorer.auditing.subject import Subject
 from explorer.auditing.words import commit_evidence, duration, runs, spans
@@ -23,8 +24,6 @@ _KNOWN: Final = 30
 _OPEN: Final = 14
 """Authors who commit in more hours of the day than these have no unusual ones."""
 _HISTORY: Final = 20
-_REGULAR: Final = 10
-_SHORTEST: Final = 600_000
 
 
 def _hours(subject: Subject) -> tuple[Finding, ...]:
@@ -143,9 +142,10 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
     silences = []
     for key in set(keys):
         places = [place for place, other in enumerate(keys) if other == key]
-        silence = None if key[1] is None else _silent_for(times[places], subject.now)
-        if silence is not None:
-            silences.append((*silence, places[-1]))
+        rhythm = None if key[1] is None else rhythm_of(times[places])
+        late = None if rhythm is None else rhythm.silent_for(subject.now)
+        if rhythm is not None and late is not None:
+            silences.append((late, rhythm.usual, places[-1]))
     if not silences:
         return ()
     late, usual, place = max(silences)
@@ -166,16 +166,6 @@ def _silence(subject: Subject) -> tuple[Finding, ...]:
             versions=((version, version),),
         ),
     )
-
-
-def _silent_for(times: Int64s, now: int) -> tuple[int, int] | None:
-    """Return how long a regular series has been silent, and its usual gap, in ms; None for others."""
-    if len(times) < _REGULAR:
-        return None
-    gaps = np.diff(times)[-_KNOWN:]
-    usual, late = int(np.median(gaps)), now - int(times[-1])
-    regular = usual >= _SHORTEST and float(np.quantile(gaps, 0.9)) <= 1.5 * usual
-    return (late, usual) if regular and late > 3 * max(int(gaps.max()), usual) else None
 
 
 def _about(milliseconds: int) -> str:

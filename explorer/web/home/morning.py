@@ -15,12 +15,12 @@ from datetime import datetime
 from explorer.core.protocol.times import milliseconds
 from explorer.page.address import Address
 from explorer.page.findings import FindingView, finding_view
+from explorer.web.home.filtering import NEEDING
 from explorer.web.served_tables import TableSummary
 
 _MOST_NEEDS = 5
 _MOST_WRITERS = 5
 _NEVER = 2**63 - 1
-_NEEDING = ("broken", "wrong", "unread", "watch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Morning:
         read, total: How many tables were read, and how many there are.
         writers: Who made them, the most frequent first.
         capped: Whether some table has more new commits than are counted.
+        outside: How many tables need attention that a filter leaves out.
     """
 
     needs: tuple[Need, ...]
@@ -64,22 +65,27 @@ class Morning:
     total: int
     writers: tuple[Writer, ...]
     capped: bool
+    outside: int = 0
 
 
-def morning(summaries: Sequence[TableSummary], since: datetime | None) -> Morning:
+def morning(
+    summaries: Sequence[TableSummary], since: datetime | None, *, most: int = _MOST_NEEDS, outside: int = 0
+) -> Morning:
     """Return the head of the list of tables.
 
     Args:
         summaries: The tables, as far as they are known.
         since: The last visit, with a zone; None if not known.
+        most: How many tables that need attention are shown.
+        outside: How many need attention that a filter leaves out.
     """
-    needing = sorted((row for row in summaries if row.status in _NEEDING), key=_urgency)
+    needing = sorted((row for row in summaries if row.status in NEEDING), key=_urgency)
     new = {row.ref.name: new_commits(row, since) or 0 for row in summaries}
     changed = [row for row in summaries if new[row.ref.name]]
     counted = Counter(name for row in changed for name in row.recent.authors[-new[row.ref.name] :])
     top = max(counted.values(), default=1)
     return Morning(
-        needs=tuple(_need(row) for row in needing[:_MOST_NEEDS]),
+        needs=tuple(_need(row) for row in needing[:most]),
         needing=len(needing),
         since=since,
         commits=sum(new.values()),
@@ -88,6 +94,7 @@ def morning(summaries: Sequence[TableSummary], since: datetime | None) -> Mornin
         total=len(summaries),
         writers=tuple(Writer(name, count, count / top) for name, count in counted.most_common(_MOST_WRITERS)),
         capped=any(row.recent.capped and new[row.ref.name] == len(row.recent.times) for row in changed),
+        outside=outside,
     )
 
 
@@ -100,7 +107,7 @@ def new_commits(row: TableSummary, since: datetime | None) -> int | None:
 def _urgency(row: TableSummary) -> tuple[int, int, str]:
     worst = row.findings[0] if row.findings else None
     deadline = _NEVER if worst is None or worst.deadline is None else worst.deadline
-    return _NEEDING.index(row.status), deadline, row.ref.name.casefold()
+    return NEEDING.index(row.status), deadline, row.ref.name.casefold()
 
 
 def _need(row: TableSummary) -> Need:

@@ -57,10 +57,11 @@ class HomeReading:
         self._begun = self._ended = self._reported = -_FRESH
 
     def rows(self, refs: Iterable[TableRef]) -> list[TableSummary]:
-        """Return the tables as far as they are known."""
+        """Return the tables as far as they are known to this window, or to another one some minutes ago."""
         with self._lock:
             known = dict(self._known)
-        return [known.get(ref.name) or TableSummary(ref, pending=True) for ref in refs]
+        before = self._catalog.summary_before
+        return [known.get(ref.name) or before(ref) or TableSummary(ref, pending=True) for ref in refs]
 
     @property
     def progress(self) -> Progress:

@@ -5,37 +5,49 @@ Invariant: of a long list only the tables on show are read, until the person ask
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar, Final
+from urllib.parse import unquote
 
+from explorer.core.errors import ExplorerError
 from explorer.page.address import Address, address_of
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
-from explorer.page.pages import Rendered, problem_page
+from explorer.page.pages import Rendered, notice, problem_page
 from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
 from explorer.storage.served_roots import TableRef
+from explorer.views.lake.record import KeptRecord
+from explorer.views.problems import problem_of
+from explorer.web.home.filtering import filtered
 from explorer.web.home.reading import HomeReading, Progress
 from explorer.web.home.tables import (
     PAGE,
-    home_morning,
+    Shown,
+    around_list,
     home_page,
     home_rows,
     list_page,
     progress_line,
     search_lines,
-    statuses,
 )
+from explorer.web.home.timeline import LANES, lane_card, timeline_page
 from explorer.web.served_tables import Catalog, TableSummary
 
 _FEW_TABLES: Final = 40
 _ALL_READ: Final = 500
 """Up to how many tables all are read, also those that are on other pages of the list."""
 _LOOK_EVERY: Final = 2_000
+_OFTEN: Final = 0.35
+"""Seconds between two drawings of what depends on all tables, for each so many hundreds of them longer."""
+_LONGEST: Final = 4_000
+_MOST_NAMES: Final = 40
 
 
 class HomeSession(Session):
@@ -45,7 +57,7 @@ class HomeSession(Session):
         catalog: The served tables.
         host: Shows the page.
         query, theme, screen, later: As for `Session`.
-        since: The last visit to the list of tables; None if not known.
+        kept: How the person has the list: since the last visit, with what on top.
     """
 
     kind: ClassVar[str] = "home"
@@ -58,10 +70,11 @@ class HomeSession(Session):
         theme: str,
         *,
         screen: Screen | None = None,
-        since: datetime | None = None,
+        kept: Shown | None = None,
         later: bool = False,
     ) -> None:
-        self._catalog, self._since = catalog, since
+        self._catalog, self._how = catalog, kept or Shown(kept=KeptRecord())
+        self._drawn_at = 0.0
         self._reading = HomeReading(catalog, self._read_some)
         self._listed: tuple[TableRef, ...] = ()
         self._reads_all = False
@@ -79,6 +92,8 @@ class HomeSession(Session):
             "stop-search": self._stop_search,
             "search-on": self._search_on,
             "search-again": self._search_again,
+            "pin-table": self._pin,
+            "lane-card": self._tell_commits,
         }
 
     def fits(self, query: str) -> bool:
@@ -108,7 +123,12 @@ class HomeSession(Session):
 
     def render(self, request: PageRequest) -> Rendered:
         """Make the list of an address."""
-        return self._home(address_of(request.query), patience=PATIENCE / 2)
+        try:
+            address = Address.parse(request.query)
+        except ExplorerError as error:
+            rendered = self._home(address_of(request.query), patience=PATIENCE / 2)
+            return replace(rendered, regions=rendered.regions | {"notice": notice(problem_of(error))})
+        return self._home(address, patience=PATIENCE / 2)
 
     def threads(self, _request: PageRequest) -> Executor:
         """Return the threads that draw."""
@@ -129,7 +149,12 @@ class HomeSession(Session):
             if self.is_open or len(refs) <= _FEW_TABLES:
                 self._reading.begin(self._wanted(address), patience=patience)
             progress, rows = self._progress(), self._reading.rows(refs)
-            rendered = home_page(self._catalog, address, rows, progress, self._since, listing=listing)
+            if address.show == "timeline":
+                rendered = timeline_page(self._catalog, address, rows, progress, self._how, listing=listing)
+            else:
+                since, how = self._how.since, self._how
+                rendered = home_page(self._catalog, address, rows, progress, since, listing=listing, shown=how)
+            self._drawn_at = time.monotonic()
             self._is_complete = not (rendered.pending or progress.running or listing.searching)
             return rendered
         except Exception as error:  # noqa: BLE001  # shown and logged: a page must never stay blank
@@ -138,7 +163,11 @@ class HomeSession(Session):
 
     def _wanted(self, address: Address) -> list[TableRef]:
         """The tables to be read: those on show, and the others after them, unless they are many."""
-        shown = [row.ref for row in list_page(address, self._reading.rows(self._listed), self._since).rows]
+        found = filtered(address, self._reading.rows(self._listed), self._how.kept).rows
+        if address.show == "timeline":
+            shown = [row.ref for row in found[(address.page_number - 1) * LANES :][:LANES]]
+        else:
+            shown = [row.ref for row in list_page(address, found, self._how).rows]
         if len(self._listed) > _ALL_READ and not self._reads_all:
             return shown
         names = {ref.name for ref in shown}
@@ -178,7 +207,7 @@ class HomeSession(Session):
         self._listed = listing.refs
         rows = self._reading.rows(listing.refs)
         self.drawing.send_again("lead")
-        self.drawing.patch(search_lines(self._catalog, address_of(self.query), rows, listing), self.newest)
+        self.drawing.patch(search_lines(self._catalog, address_of(self.query), rows, listing, self._how), self.newest)
 
     def _stop_search(self, message: Message) -> None:
         self._visit.stop()
@@ -204,12 +233,15 @@ class HomeSession(Session):
             self.draw_again()
             return
         address, known = address_of(self.query), self._reading.rows(self._listed)
-        rows = home_rows(summaries, self.shown.rows, self._since)
-        around = {
-            "home-progress": progress_line(progress),
-            "home-status": statuses(address, known),
-            "home-morning": home_morning(address, known, self._since),
-        }
+        around = {"home-progress": progress_line(progress)}
+        if time.monotonic() - self._drawn_at > _OFTEN * (1 + len(self._listed) / _ALL_READ):
+            # Of many tables this takes longer than reading some: not after each of them.
+            self._drawn_at = time.monotonic()
+            if address.show == "timeline":
+                self.draw_again()
+                return
+            around |= around_list(address, filtered(address, known, self._how.kept), self._how.since)
+        rows = home_rows(summaries, self.shown.rows, self._how.since, address=address, shown=self._how)
         # What these are parts of is sent again when the reading ends, though it then reads as it did at first.
         self.drawing.send_again("lead")
         self.drawing.patch(rows | around, self.newest)
@@ -225,5 +257,24 @@ class HomeSession(Session):
 
     def _mark_seen(self, message: Message) -> None:
         """Count new commits from now on; the browser keeps the time for the next visit."""
-        self._since = datetime.now(UTC)
+        self._how = replace(self._how, since=datetime.now(UTC))
         self.show_same(message)
+
+    def _pin(self, message: Message) -> None:
+        """Show the tables on top that the browser keeps there."""
+        self._how = replace(self._how, pins=names_in(message.text("pins", _LONGEST)))
+        self.show_same(message)
+
+    def _tell_commits(self, message: Message) -> None:
+        """Tell the commits of a mark on the timeline."""
+        name, first, last = unquote(message.text("name")), message.amount("first"), message.amount("last")
+
+        def told() -> str:
+            return lane_card(self._catalog.facts(name), name, first, last)
+
+        self.compute(message, told, lambda html: self.answer(message, {"lane-card": html}))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return names of tables in a text: each quoted, with a space between them."""
+    return tuple(dict.fromkeys(unquote(name) for name in text[:_LONGEST].split()))[:_MOST_NAMES]

@@ -1,18 +1,21 @@
-"""The list of tables as HTML: sorted, filtered, a page at a time, each table with its worst finding."""
+"""The list of tables as HTML: sorted, filtered, grouped, a page at a time, each table with its worst finding."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
-from explorer.page.address import STATUSES, Address
+from explorer.page.address import Address
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
+from explorer.views.lake.choice import FACETS
+from explorer.views.lake.record import KeptRecord
 from explorer.web.home.activity import activity
+from explorer.web.home.filtering import Filtered, filtered, value_label, value_title
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
 from explorer.web.html import render, render_blocks
@@ -24,12 +27,18 @@ PAGE = 100
 """How many tables are on a page of the list."""
 _UNLISTED = 5
 _MOST_UNLISTED = 200
+_FOUND_IN = 3
+_NO_PLACE = "\uffff"
 SortValue: TypeAlias = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the list: a table, its worst finding as a chip (tone, words, the claim, how many more), new commits."""
+    """A row of the list: a table, its worst finding as a chip (tone, words, the claim, how many more), new commits.
+
+    ``found_in`` names columns for which it was found, ``more_found`` how many more there are. ``pinned`` is whether
+    a person keeps it on top, ``alone`` whether its folder is in the heading of its group.
+    """
 
     row: TableSummary
     tone: str = ""
@@ -37,6 +46,37 @@ class _Row:
     said: str = ""
     more: int = 0
     new: int = 0
+    found_in: tuple[str, ...] = ()
+    more_found: int = 0
+    pinned: bool = False
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows of a page that belong together: what they share, how many such tables match, and the rows."""
+
+    title: str
+    kind: str
+    count: int
+    rows: tuple[_Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a person has the list.
+
+    Attributes:
+        since: The last visit; None if not known.
+        pins: Names of the tables that are kept on top.
+        recent: Names of the tables that were opened last, the last first.
+        kept: Keeps the record of the tables' traits.
+    """
+
+    since: datetime | None = None
+    pins: tuple[str, ...] = ()
+    recent: tuple[str, ...] = ()
+    kept: KeptRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +88,7 @@ class ListPage:
         matched: How many tables match the address.
         page, pages: Its number, from 1, and how many there are.
         sort, descending: The order.
+        groups: How many tables that match are in each group, by its key; empty where the list is not grouped.
     """
 
     rows: tuple[TableSummary, ...]
@@ -56,6 +97,7 @@ class ListPage:
     pages: int
     sort: str
     descending: bool
+    groups: dict[str, int]
 
     @property
     def first_row(self) -> int:
@@ -63,15 +105,26 @@ class ListPage:
         return (self.page - 1) * PAGE + 1
 
 
-def list_page(address: Address, summaries: Sequence[TableSummary], since: datetime | None = None) -> ListPage:
-    """Return the page of the list that an address asks for."""
+def list_page(address: Address, matching: Sequence[TableSummary], shown: Shown = Shown()) -> ListPage:  # it is frozen
+    """Return the page of the list that an address asks for.
+
+    Args:
+        address: The order, the groups, the page.
+        matching: The tables that match it.
+        shown: How the person has the list.
+    """
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
-    named = (row for row in _named(address, summaries) if address.status in ("", row.status))
-    matches = _sorted(list(named), key, since, descending=descending)
+    matches = _sorted(list(matching), key, shown.since, descending=descending)
+    groups = _counted_groups(address, matches, shown) if key == "name" and address.grouping != "none" else {}
+    if groups:
+        matches.sort(key=lambda row: _place_of(address, row, shown), reverse=descending)
+    if shown.pins:
+        matches.sort(key=lambda row: row.ref.name not in shown.pins)
     pages = max(1, -(-len(matches) // PAGE))
     page = min(address.page_number, pages)
-    return ListPage(tuple(matches[(page - 1) * PAGE : page * PAGE]), len(matches), page, pages, key, descending)
+    rows = tuple(matches[(page - 1) * PAGE : page * PAGE])
+    return ListPage(rows, len(matches), page, pages, key, descending, groups)
 
 
 def home_page(
@@ -82,6 +135,7 @@ def home_page(
     since: datetime | None = None,
     *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
+    shown: Shown | None = None,
 ) -> Rendered:
     """Return the list of tables.
 
@@ -92,14 +146,19 @@ def home_page(
         progress: How far reading them is; None if all are read.
         since: The last visit; None if not known.
         listing: How far the search for them is.
+        shown: How the person has the list; with ``since`` alone unless given.
     """
     if address.show == "activity":
         return _activity_page(catalog, address, summaries, progress)
-    shown = list_page(address, summaries, since)
-    values = _status_values(address, summaries) | {
-        "list": shown,
-        "rows": [_row(row, since) for row in shown.rows],
-        "morning": morning(summaries, since),
+    shown = shown or Shown(since)
+    found = filtered(address, summaries, shown.kept)
+    page = list_page(address, found.rows, shown)
+    names = {row.ref.name for row in summaries}
+    values = filter_values(address, found) | {
+        "list": page,
+        "groups": _groups(address, page, shown),
+        "recent": [name for name in shown.recent if name in names],
+        "morning": morning(found.rows, since, outside=found.needing_outside),
         "spark_days": SPARK_DAYS,
         "roots": catalog.roots.locations,
         "notes": [root.note for root in catalog.roots.named if root.note],
@@ -109,8 +168,8 @@ def home_page(
         "progress": progress,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
-    ids = frozenset(row.row_id for row in shown.rows)
-    pending = frozenset(row.row_id for row in shown.rows if row.pending)
+    ids = frozenset(row.row_id for row in page.rows)
+    pending = frozenset(row.row_id for row in page.rows if row.pending)
     return Rendered(regions | render_blocks("home", **values), rows=ids, pending=pending)
 
 
@@ -124,20 +183,28 @@ def _activity_page(
 
 
 def home_rows(
-    summaries: Iterable[TableSummary], shown: Container[str], since: datetime | None = None
+    summaries: Iterable[TableSummary],
+    ids: Container[str],
+    since: datetime | None = None,
+    *,
+    address: Address = Address(),  # noqa: B008  # it is frozen
+    shown: Shown | None = None,
 ) -> dict[str, str]:
     """Return the rows of tables whose ids are shown, as HTML by the row's id."""
-    return {row.row_id: render("home-row", item=_row(row, since)) for row in summaries if row.row_id in shown}
+    shown = shown or Shown(since)
+    rows = (row for row in summaries if row.row_id in ids)
+    return {row.row_id: render("home-row", item=_row(row, address, shown), address=address) for row in rows}
 
 
-def home_morning(address: Address, summaries: Sequence[TableSummary], since: datetime | None) -> str:
-    """Return the head of the list of tables, as HTML."""
-    return render("home-morning", address=address, morning=morning(summaries, since))
-
-
-def statuses(address: Address, summaries: Sequence[TableSummary]) -> str:
-    """Return the links to the tables of each status, with their counts, as HTML."""
-    return render("home-status", **_status_values(address, summaries))
+def around_list(address: Address, found: Filtered, since: datetime | None) -> dict[str, str]:
+    """Return what is around the list and follows from the tables that were read, as HTML by the id of the element."""
+    values = filter_values(address, found)
+    head = morning(found.rows, since, outside=found.needing_outside)
+    return {
+        "home-status": render("home-status", **values),
+        "home-facets": render("home-facets", **values),
+        "home-morning": render("home-morning", address=address, morning=head),
+    }
 
 
 def progress_line(progress: Progress) -> str:
@@ -146,40 +213,86 @@ def progress_line(progress: Progress) -> str:
 
 
 def search_lines(
-    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing
+    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, shown: Shown
 ) -> dict[str, str]:
     """Return the parts of the list that count while tables are searched for, as HTML by the id of the element."""
-    values = _status_values(address, summaries) | {
+    found = filtered(address, summaries, shown.kept)
+    values = filter_values(address, found) | {
         "listing": listing,
-        "list": list_page(address, summaries),
+        "list": list_page(address, found.rows, shown),
         "roots": catalog.roots.locations,
     }
     return {name: render(name, **values) for name in ("home-search", "home-count", "home-status")}
 
 
-def _status_values(address: Address, summaries: Sequence[TableSummary]) -> dict[str, object]:
-    named = _named(address, summaries)
-    counted = Counter(row.status for row in named)
+def filter_values(address: Address, found: Filtered) -> dict[str, object]:
+    """Return the values of the templates of filters."""
     return {
         "address": address,
-        "total": len(summaries),
-        "counts": {status: counted[status] for status in STATUSES if status},
-        "named": len(named),
+        "total": found.total,
+        "counts": found.counts,
+        "named": found.named,
+        "found": found,
+        "facet_titles": FACETS,
+        "value_label": value_label,
+        "value_title": value_title,
     }
 
 
-def _named(address: Address, summaries: Sequence[TableSummary]) -> list[TableSummary]:
-    wanted = address.find.casefold()
-    return [row for row in summaries if wanted in row.ref.name.casefold()] if wanted else list(summaries)
+def _groups(address: Address, page: ListPage, shown: Shown) -> list[RowGroup]:
+    """Return the rows of a page in their groups: pinned ones, then those of each place, or all others."""
+    parts: list[tuple[str, str, list[_Row]]] = []
+    for row in page.rows:
+        pinned = row.ref.name in shown.pins
+        key = _place_of(address, row, shown)[0] if page.groups and not pinned else ""
+        kind = "pinned" if pinned else "place" if page.groups else ""
+        if not parts or parts[-1][:2] != (kind, key):
+            parts.append((kind, key, []))
+        alone = kind == "place" and address.grouping == ""
+        parts[-1][2].append(_row(row, address, shown, alone=alone))
+    pins = sum(row.ref.name in shown.pins for row in page.rows)
+    counts = page.groups | {"": pins}
+    titles = {"catalog": "in no catalog", "owner": "without a known owner"}
+    return [
+        RowGroup(
+            "" if key == _NO_PLACE else key, titles.get(address.grouping, "") if key == _NO_PLACE else kind,
+            counts.get(key, 0), tuple(rows),
+        )
+        for kind, key, rows in parts
+    ]  # fmt: skip
 
 
-def _row(row: TableSummary, since: datetime | None) -> _Row:
-    new = new_commits(row, since) or 0
+def _counted_groups(address: Address, matches: Iterable[TableSummary], shown: Shown) -> dict[str, int]:
+    return dict(Counter(_place_of(address, row, shown)[0] for row in matches if row.ref.name not in shown.pins))
+
+
+def _place_of(address: Address, row: TableSummary, _shown: Shown) -> tuple[str, str]:
+    """Return the group of a row, and its place in it."""
+    if address.grouping == "":
+        return row.ref.folder, row.ref.title.casefold()
+    named = row.traits.catalog if address.grouping == "catalog" else row.traits.owner
+    return named or _NO_PLACE, row.ref.name.casefold()
+
+
+def _row(row: TableSummary, address: Address, shown: Shown, *, alone: bool | None = None) -> _Row:
+    new, pinned = new_commits(row, shown.since) or 0, row.ref.name in shown.pins
+    wanted = address.column.casefold()
+    named = [name for name, _ in row.traits.columns if wanted in name.casefold()] if wanted else []
+    if alone is None:
+        alone = not pinned and address.grouping == "" and address.sort in ("", "name", "-name")
+    plain = _Row(
+        row,
+        new=new,
+        pinned=pinned,
+        alone=alone,
+        found_in=tuple(named[:_FOUND_IN]),
+        more_found=max(len(named) - _FOUND_IN, 0),
+    )
     if not row.findings:
-        return _Row(row, new=new)
+        return plain
     worst, more = row.findings[0], len(row.findings) - 1
     text = worst.title + (f", and {fmt.plural(more, 'more finding')}" if more else "")
-    return _Row(row, tone(worst), worst.label, text, more, new)
+    return replace(plain, tone=tone(worst), label=worst.label, said=text, more=more)
 
 
 def _sorted(rows: list[TableSummary], key: str, since: datetime | None, *, descending: bool) -> list[TableSummary]:

@@ -141,7 +141,7 @@ def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]
         (r"/static/(js/bokeh[a-z-]*\.min\.js)", StaticFile, {"path": str(settings.bokehjs_path())}),
         (r"/static/(plotly\.min\.js)", StaticFile, {"path": str(plotly_script().parent)}),
         (r"/static/(styled\.js)", StaticFile, {"path": str(FOLDER / "script")}),
-        (r"/static/([a-z]+\.js)", StaticFile, {"path": str(STATIC)}),
+        (r"/static/([a-z]+\.(?:js|css))", StaticFile, {"path": str(STATIC)}),
         (edition + r"(script/[a-z]+\.js)", StaticFile, {"path": str(FOLDER)}),
         (edition + r"(style/app\.css)", StaticFile, {"path": str(FOLDER)}),
         (edition + r"(style/fonts/[a-z-]+\.woff2)", StaticFile, {"path": str(FOLDER)}),

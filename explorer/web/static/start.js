@@ -24,7 +24,10 @@ const host = {
   send: (message) => host.model.send_msg(message),
   hear: (call) => host.model.on("msg:custom", call),
   query: () => location.search || "?",
-  push: (query, replace) => history[replace ? "replaceState" : "pushState"]({}, "", query),
+  push(query, replace) {
+    history[replace ? "replaceState" : "pushState"]({}, "", query);
+    opened();
+  },
   moved: (call) => window.addEventListener("popstate", call),
   link: (query) => `${location.origin}${location.pathname}${query === "?" ? "" : query}`,
   keep(name, value) {
@@ -41,6 +44,16 @@ const host = {
   reload: () => location.reload(),
   leaves: (call) => window.addEventListener("pagehide", call),
 };
+
+// The tables opened last, for the list of all tables; names as addresses have them.
+function opened() {
+  const name = encodeURIComponent(new URLSearchParams(location.search).get("t") || "");
+  if (!name) return;
+  const [, before] = document.cookie.match(/(?:^|; )explorer-recent=([^;]*)/) || [];
+  const others = decodeURIComponent(before || "").split(" ").filter((each) => each && each !== name);
+  host.keep("recent", encodeURIComponent([name, ...others].slice(0, 8).join(" ")));
+}
+opened();
 
 const figures = document.getElementById("figures");
 const page = new Page(host, figures ? JSON.parse(figures.textContent) : {});
