@@ -31,7 +31,7 @@ from explorer.page.tabs.overview import commits_table
 from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
-from explorer.views.problems import Problem, problem_of
+from explorer.views.problems import Problem, problem_of, time_reading
 
 _log = logging.getLogger(__name__)
 _JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
@@ -109,13 +109,16 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
+        readings = _time_readings(facts, address)
         address = _numbered(address, view)
 
         def ask() -> None:
             if is_wanted():
                 tab_named(address.tab).ask(view, address, work, by_person=by_person)
 
-        return _table(view, address, work, ask, may_commit=tables.allow_commits)
+        rendered = _table(view, address, work, ask, may_commit=tables.allow_commits)
+        rendered.regions["notice"] += "".join(notice(time_reading(*reading)) for reading in readings)
+        return rendered
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=tables.allow_commits)
 
@@ -214,6 +217,12 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
         folded=address.fold == "1" or (address.fold == "" and screen.low),
         at_hand=True,
     )
+
+
+def _time_readings(facts: TableFacts, address: Address) -> list[tuple[str, str]]:
+    """Return the times of an address, each with how it was read."""
+    texts = [text for text in dict.fromkeys((address.version, address.compared)) if text]
+    return [(text, reading) for text in texts if (reading := facts.named(text)[1])]
 
 
 def _numbered(address: Address, view: TableView) -> Address:
