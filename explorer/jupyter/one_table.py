@@ -11,6 +11,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
+from explorer.page.lake import Lake
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.views.act.desk.draft import Attempts, ChangeableTable
@@ -29,6 +30,7 @@ class OneTable(FollowedTables):
         key: None: nothing is signed in a notebook.
         picks_files: Yes: code takes the selected files from the widget.
         place, commits_with: As `DeskTables` has them.
+        lake: The one table.
     """
 
     def __init__(self, table: DeltaLog, *, allow_commits: bool) -> None:
@@ -39,6 +41,7 @@ class OneTable(FollowedTables):
         self.key: SigningKey | None = None
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)
+        self.lake = Lake(lambda: ((table.name,), False))
 
     def location(self, name: str) -> str:  # noqa: ARG002  # there is one
         """Return where the table is."""

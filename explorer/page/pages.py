@@ -6,6 +6,7 @@ the server's loop.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +23,12 @@ from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.findings import AuditCard, audit_card
+from explorer.page.lake import visit
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
 from explorer.page.tables import Tables
-from explorer.page.tabs import TABS, tab_named
+from explorer.page.tabs import LETTERS, TABS, tab_named
 from explorer.page.tabs.overview import commits_table
 from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
@@ -286,7 +288,14 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
     """Return the parts around the tab: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
-        "tabs": render("tabs", tabs=TABS, case=work.of(CaseDesk), **_shared(view, address)),
+        "tabs": render(
+            "tabs",
+            tabs=TABS,
+            letters=LETTERS,
+            visit=json.dumps(visit(facts, address.table)),
+            case=work.of(CaseDesk),
+            **_shared(view, address),
+        ),
         "strip": strip(view, address, view.folded),
     }
     if not len(facts.commits):
