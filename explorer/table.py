@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from explorer.configuration.in_force import in_force
-from explorer.core.errors import NotAllowed
+from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
 from explorer.core.protocol.log_store import LogStore
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from explorer.core.transaction.undoing.undo import Undo
     from explorer.core.versions.retention.horizon import Horizon
     from explorer.core.versions.retention.readable_until import FolderScan
+    from explorer.core.versions.snapshot import Snapshot
     from explorer.core.versions.table_comparison import TableComparison
     from explorer.job import Job
     from explorer.jupyter.widget import TableExplorer
@@ -169,6 +171,25 @@ class Table(DeltaLog):
         super().__init__(store, catalog, time_zone, indexes)
         self.read_only, self.roots, self.sources = read_only, roots, roots
         self.catalog_entry = catalog_entry
+
+    @located
+    def snapshot(self, version: int | None = None, timestamp: datetime | str | None = None) -> Snapshot:
+        """Return the table at a version, at a time, or now.
+
+        Args:
+            timestamp: An aware datetime, or a text that `explorer.core.protocol.time_words` reads: ISO 8601, or words
+                such as ``yesterday 18:00``, in UTC unless the text names a zone. The newest version committed at or
+                before it.
+
+        Raises:
+            RequestError: The text is not a time, or more than one.
+            VersionNotFound, TimestampOutOfRange, UnsupportedFeature, TableError: As for `DeltaLog.snapshot`.
+        """
+        if isinstance(timestamp, str) and version is None:
+            from explorer.core.versions.named_version import version_at
+
+            return super().snapshot(version_at(timestamp, datetime.now(UTC), self.provenance_record).version)
+        return super().snapshot(version, timestamp)
 
     @learning
     def changes(
@@ -471,7 +492,7 @@ class Table(DeltaLog):
         from explorer.core.transaction.planner import Request, make_plan
         from explorer.core.transaction.preparation import prepared
 
-        wanted, context = parse_intent(intent), context_of(self.sources)
+        wanted, context = _dated(parse_intent(intent)), context_of(self.sources)
         check_provenance(user=user)
         if isinstance(wanted, MaintenanceIntent):
             return plan_maintenance(self, wanted, context, accept)
@@ -876,3 +897,24 @@ class Table(DeltaLog):
             allow_commits=allow_commits,
             beside=beside,
         )
+
+
+def _dated(intent: Intent) -> Intent:
+    """Return an intent with its time in ISO 8601: words mean another time tomorrow, and a plan is kept and logged."""
+    from explorer.core.transaction.intents.records import Restore
+
+    if not isinstance(intent, Restore) or intent.timestamp is None or intent.version is not None:
+        return intent
+    from msgspec.structs import replace
+
+    from explorer.core.protocol.time_words import stated_time
+    from explorer.core.protocol.times import aware_moment
+
+    with suppress(RequestError):
+        aware_moment(intent.timestamp)
+        return intent
+    try:
+        moment = stated_time(intent.timestamp, datetime.now(UTC)).moment
+    except RequestError as error:
+        raise error.with_facts(field="timestamp") from error
+    return replace(intent, timestamp=moment.astimezone(UTC).isoformat().replace("+00:00", "Z"))

@@ -30,14 +30,18 @@ TableArgument = Annotated[
     ),
 ]
 VersionOption = Annotated[
-    int | None, typer.Option("--version", metavar="N", min=0, help="Version to read (default: newest).")
+    str | None,
+    typer.Option(
+        "--version", metavar="N", help="Version to read, or a time, for example 'yesterday 18:00' (default: newest)."
+    ),
 ]
 TimestampOption = Annotated[
     str | None,
     typer.Option(
         "--timestamp",
         metavar="T",
-        help="Read the version that was current at this time, for example 2026-03-02T14:05:11Z.",
+        help="Read the version that was current at this time, in UTC unless it names a zone, for example "
+        "2026-03-02T14:05:11Z, 'yesterday 18:00', 'last Monday', or '2 Mar 2026 6pm Europe/Berlin'.",
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON. Errors are printed to stderr as a JSON object.")]

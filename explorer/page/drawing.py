@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from explorer.page.host import Host
 from explorer.page.pages import TABLE_REGIONS, Rendered
+from explorer.page.tabs import LETTERS, TABS
 
 
 class Drawing:
@@ -107,6 +108,8 @@ def window_values(shown: Rendered, kind: str) -> dict[str, Any]:
     """
     return {
         "kind": kind,
+        "tabs": TABS,
+        "letters": LETTERS,
         # Each is HTML of a template, which escaped what it shows.
         "regions": {name: Markup(shown.regions.get(name, "")) for name in TABLE_REGIONS},  # noqa: S704
         "hidden": {"timeline-slot": False, "chart-card": False} | shown.hidden,

@@ -6,6 +6,7 @@ the server's loop.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,17 +23,18 @@ from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.findings import AuditCard, audit_card
+from explorer.page.lake import visit
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
 from explorer.page.tables import Tables
-from explorer.page.tabs import TABS, tab_named
+from explorer.page.tabs import LETTERS, TABS, tab_named
 from explorer.page.tabs.overview import commits_table
 from explorer.page.tabs.table_pair import PairWork
 from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
-from explorer.views.problems import Problem, problem_of
+from explorer.views.problems import Problem, problem_of, time_reading
 
 _log = logging.getLogger(__name__)
 _JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
@@ -110,13 +112,16 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
+        readings = _time_readings(facts, address)
         address = _numbered(address, view)
 
         def ask() -> None:
             if is_wanted():
                 tab_named(address.tab).ask(view, address, work, by_person=by_person)
 
-        return _table(view, address, work, ask, may_commit=tables.allow_commits)
+        rendered = _table(view, address, work, ask, may_commit=tables.allow_commits)
+        rendered.regions["notice"] += "".join(notice(time_reading(*reading)) for reading in readings)
+        return rendered
     except Exception as error:  # noqa: BLE001  # as above
         return problem_page(address, error, facts, may_commit=tables.allow_commits)
 
@@ -217,6 +222,12 @@ def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> Ta
     )
 
 
+def _time_readings(facts: TableFacts, address: Address) -> list[tuple[str, str]]:
+    """Return the times of an address, each with how it was read."""
+    texts = [text for text in dict.fromkeys((address.version, address.compared)) if text]
+    return [(text, reading) for text in texts if (reading := facts.named(text)[1])]
+
+
 def _numbered(address: Address, view: TableView) -> Address:
     """Return the address with versions by number, so that the page's links keep their meaning over time."""
     version, compared = (
@@ -278,7 +289,14 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
     """Return the parts around the tab: the strip, the tabs, the commits, and why the history cannot be read."""
     facts = view.facts
     regions = {
-        "tabs": render("tabs", tabs=TABS, case=work.of(CaseDesk), **_shared(view, address)),
+        "tabs": render(
+            "tabs",
+            tabs=TABS,
+            letters=LETTERS,
+            visit=json.dumps(visit(facts, address.table)),
+            case=work.of(CaseDesk),
+            **_shared(view, address),
+        ),
         "strip": strip(view, address, view.folded, work.of(PairWork).others),
     }
     if not len(facts.commits):

@@ -23,6 +23,7 @@ from explorer.page.drawing import Drawing
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Stepwise
 from explorer.page.pages import Rendered, notice
+from explorer.page.palette import LONGEST_TEXT, PaletteContext, palette
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
 from explorer.views.problems import problem_of
@@ -83,11 +84,13 @@ class Session(ABC):
         self.newest = 0
         self._turns = count(1)
         self._drawn = 0
+        self._typed = 0
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
             "go": self._go,
             "theme": self._set_theme,
             "screen": self._set_screen,
+            "palette": self._ask_palette,
             **self.handlers(),
         }
         # Since when the page of which query is awaited.
@@ -119,6 +122,10 @@ class Session(ABC):
     @abstractmethod
     def fits(self, query: str) -> bool:
         """Return whether the page of a query is of this kind."""
+
+    @abstractmethod
+    def palette_context(self) -> PaletteContext:
+        """Return the page from which the palette is asked."""
 
     def opened(self) -> None:  # noqa: B027  # not every kind needs it
         """Begin what goes on while the page is open."""
@@ -238,6 +245,17 @@ class Session(ABC):
     def _set_screen(self, message: Message) -> None:
         self.screen = screen_of(message) or self.screen
         self.show_same(message)
+
+    def _ask_palette(self, message: Message) -> None:
+        """Say what a text of the palette leads to; of two texts the one that was typed last is answered last."""
+        self._typed = max(self._typed, message.number)
+        context, text = self.palette_context(), message.text("text", LONGEST_TEXT)
+        work = partial(palette, context, text, message.fields.get("recents"))
+
+        def shown(html: str) -> None:
+            self.answer(message, {"palette-results": html} if message.number == self._typed else {})
+
+        self.compute(message, work, shown)
 
     def _arrived(self, number: int, turn: int, rendered: Rendered) -> None:
         # Of two drawings for one request the one that began later holds, whichever is ready first.

@@ -15,6 +15,7 @@ from explorer.page.address import Address, address_of
 from explorer.page.host import Host, Identity
 from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
+from explorer.page.palette import PaletteContext
 from explorer.page.render import render
 from explorer.page.session import CHECKING, DRAWING, PATIENCE, WAITING, PageRequest, Session
 from explorer.page.strip import Screen
@@ -86,6 +87,13 @@ class TableSession(Session):
             "wake-spark": self._wake_spark,
             **handlers(self),
         }
+
+    def palette_context(self) -> PaletteContext:
+        """Return the table's page."""
+        tables, shown = self._tables, self.shown
+        view = None if shown.is_early else shown.view
+        address = address_of(self.query)
+        return PaletteContext(tables.lake, address, view, tables.allow_commits, has_home=not tables.picks_files)
 
     def fits(self, query: str) -> bool:
         """Return whether a query names a table."""

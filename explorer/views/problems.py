@@ -169,6 +169,11 @@ def lost_problem(error: errors.ExplorerError) -> Problem:
     return replace(problem, title=f"The table cannot be read now: {problem.title.lower()}", next_step=step)
 
 
+def time_reading(text: str, reading: str) -> Problem:
+    """Return how a time that a person wrote was read, and the version that it names."""
+    return Problem("TimeRead", "info", f"Time \u201c{text.strip()[:60]}\u201d", f"{reading}.", "")
+
+
 def replaced_problem(version: int, newest: int) -> Problem:
     """Describe that the log of a table on show was written again.
 

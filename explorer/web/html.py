@@ -24,7 +24,7 @@ from markupsafe import Markup
 from tornado.httputil import HTTPServerRequest
 
 from explorer.page import render as page_render
-from explorer.page.resources import FOLDER, SCRIPTS, SHEET, edition, font_faces, plotly_script, tokens
+from explorer.page.resources import FOLDER, SCRIPTS, SHEETS, edition, font_faces, plotly_script, tokens
 
 _KEPT_AS: Final = "_explorer_nonce"
 
@@ -70,7 +70,8 @@ def head_styles(nonce: str, home: str = "") -> Markup:
     """
     folder = f"{home}page/{edition()}/"
     own = Markup(tokens(":root") + font_faces(f"{folder}style/"))  # noqa: S704  # this program's colors and addresses
-    return Markup('<style nonce="{}">{}</style><link rel="stylesheet" href="{}">').format(nonce, own, folder + SHEET)
+    links = (Markup('<link rel="stylesheet" href="{}">').format(folder + sheet) for sheet in SHEETS)
+    return Markup('<style nonce="{}">{}</style>{}').format(nonce, own, Markup().join(links))
 
 
 def script_tag(name: str, nonce: str, home: str = "") -> Markup:

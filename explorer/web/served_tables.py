@@ -28,6 +28,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
+from explorer.page.lake import Lake
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
@@ -193,6 +194,7 @@ class Catalog(FollowedTables):
         picks_files: No: no code sees what a browser selects.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
+        lake: The served tables with their names, as far as they were read.
     """
 
     def __init__(
@@ -212,6 +214,7 @@ class Catalog(FollowedTables):
         self.picks_files = False
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
+        self.lake = Lake(self._names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
         self._missing: dict[tuple[str, str], KnownMissing] = {}
@@ -256,6 +259,10 @@ class Catalog(FollowedTables):
 
         return others(), self.roots.locations
 
+    def _names(self) -> tuple[list[str], bool]:
+        listing = self.list.listing()
+        return [ref.name for ref in listing.refs], listing.searching
+
     def _log_named(self, name: str) -> DeltaLog:
         return self.facts(name).log
 
@@ -277,6 +284,7 @@ class Catalog(FollowedTables):
             if made is not None and made.facts is facts and time.monotonic() - made.time < _CURRENT:
                 return made.summary
             summary = _summary(ref, facts)
+            self.lake.put(ref.name, facts, summary.findings)
         except ExplorerError as error:
             summary = TableSummary(ref, problem=problem_of(error))
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged

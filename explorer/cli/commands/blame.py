@@ -9,11 +9,11 @@ import typer
 
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, listing, patience
 from explorer.cli.tables import open_named
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.record_search import EntryFilter, matching_entries
 from explorer.core.versions.settings_history import SETTING_TEXTS
 
@@ -37,7 +37,9 @@ TextOption = Annotated[
 SinceOption = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="DATE", help="Changes at or after this time, for example 2026-03-02 or 2026-03-02T14:05:11Z."
+        "--since",
+        metavar="DATE",
+        help="Changes at or after this time, for example 2026-03-02, 2026-03-02T14:05:11Z, or 'last Monday'.",
     ),
 ]
 
@@ -88,7 +90,7 @@ def blame(  # noqa: PLR0917  # options of the command line come by position in T
     With NAME: every change to it, also under earlier names, and the constraints that mention it. Otherwise the current
     state of everything. The options search all changes; parts of words are enough, and case does not count.
     """
-    earliest = None if since is None else day_or_moment(since)
+    earliest = None if since is None else moment_of(since)
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest)
     with patience("Reading the log"):
         opened = open_named(table)

@@ -20,6 +20,7 @@ from explorer.cli.arguments import (
     TableArgument,
     use_spark,
 )
+from explorer.cli.named_times import version_of, version_since
 from explorer.cli.output import emit, encode, note, patience
 from explorer.cli.row_output import (
     WrittenFile,
@@ -58,9 +59,19 @@ class FeedGaps(JsonRecord, frozen=True, kw_only=True):
 def changes(
     table: TableArgument,
     *,
-    from_version: Annotated[int, typer.Option("--from", metavar="A", min=0, help="First version of the range.")],
+    from_version: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="A",
+            help="First version of the range, or a time: the first version after it, for example 'yesterday 18:00'.",
+        ),
+    ],
     to_version: Annotated[
-        int | None, typer.Option("--to", metavar="B", min=0, help="Last version of the range (default: newest).")
+        str | None,
+        typer.Option(
+            "--to", metavar="B", help="Last version of the range, or a time: the last until then (default: newest)."
+        ),
     ] = None,
     limit: LimitOption = None,
     output: OutputOption = None,
@@ -104,10 +115,11 @@ def changes(
     keys = key or []
     with patience("Reading the log"):
         opened = open_named(table)
+        first = version_since(opened, from_version)
         # An error then names a version after the newest, and not a range that was never given.
-        last = max(opened.latest_version(), from_version) if to_version is None else to_version
+        last = max(opened.latest_version(), first) if to_version is None else version_of(opened, to_version)
     with patience("Looking for the changes"):
-        sources = opened.change_sources(from_version, last, inferred, schema_version=schema_version, skip=skip_holes)
+        sources = opened.change_sources(first, last, inferred, schema_version=schema_version, skip=skip_holes)
     most = SCREEN if limit is None and output is None and not json else limit
     read = None if spark is not None else _small_changes(opened, sources, most, keys)
     if output is not None:

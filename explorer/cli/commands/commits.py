@@ -13,11 +13,11 @@ import typer
 
 import explorer
 from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.named_times import moment_of, version_of
 from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.cli.tables import open_named
 from explorer.core.protocol.arrow.records import records
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
-from explorer.core.protocol.times import day_or_moment
 from explorer.core.versions.commit_times import is_doubtful
 from explorer.core.versions.commits.amounts import row_amounts
 from explorer.core.versions.diff import ColumnChange, DiffTotals, PropertyChange
@@ -37,7 +37,9 @@ TextOption = Annotated[
 SinceOption = Annotated[
     str | None,
     typer.Option(
-        "--since", metavar="DATE", help="Commits from then on, for example 2026-03-02 or 2026-03-02T14:05:11Z."
+        "--since",
+        metavar="DATE",
+        help="Commits from then on, for example 2026-03-02, 2026-03-02T14:05:11Z, or 'last Monday'.",
     ),
 ]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before then.")]
@@ -148,7 +150,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     A time is the commit's own if in-commit timestamps are on, otherwise the time of its file, which copying changes. A
     note names commits whose writer recorded a time that differs by an hour or more.
     """
-    earliest, before = (None if given is None else day_or_moment(given) for given in (since, until))
+    earliest, before = (None if given is None else moment_of(given) for given in (since, until))
     wanted = EntryFilter(by=by, operation=operation, text=text, since=earliest, until=before)
     with patience("Reading the log"):
         opened = open_named(table)
@@ -178,14 +180,14 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
 
 def diff(
     table: TableArgument,
-    from_version: Annotated[int, typer.Argument(metavar="FROM", min=0, help="A version.", show_default=False)],
-    to_version: Annotated[int, typer.Argument(metavar="TO", min=0, help="Another version.", show_default=False)],
+    from_version: Annotated[str, typer.Argument(metavar="FROM", help="A version, or a time.", show_default=False)],
+    to_version: Annotated[str, typer.Argument(metavar="TO", help="Another version, or a time.", show_default=False)],
     json: JsonFlag = False,
 ) -> None:
     """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""
     with patience("Reading the log"):
         opened = open_named(table)
-        difference = opened.diff(from_version, to_version)
+        difference = opened.diff(version_of(opened, from_version), version_of(opened, to_version))
         document = _document(opened, difference)
     if json:
         emit(document)

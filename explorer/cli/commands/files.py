@@ -20,6 +20,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_log_spark,
 )
+from explorer.cli.named_times import snapshot_named
 from explorer.cli.output import check_agreed, emit, encode, listing, note, patience, warn_without_schema
 from explorer.cli.row_output import limited
 from explorer.cli.tables import open_named
@@ -176,7 +177,7 @@ def files(
     use_log_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = open_named(table)
-        snapshot = opened.snapshot(version)
+        snapshot = snapshot_named(opened, version)
     warn_without_schema(snapshot)
     if where is not None:
         _say_unsplittable(snapshot, where, as_json=json)
@@ -216,7 +217,7 @@ def files(
 def deletion_vectors(table: TableArgument, version: VersionOption = None, json: JsonFlag = False) -> None:
     """List the files with masked rows, and where their deletion vectors are."""
     with patience("Reading the log"):
-        snapshot = open_named(table).snapshot(version)
+        snapshot = snapshot_named(open_named(table), version)
         rows = snapshot.deletion_vectors()
     if json:
         for row in _rows(rows.to_batches(max_chunksize=_AT_ONCE)):
@@ -264,7 +265,7 @@ def statistics(
         return
     with patience("Reading the log"):
         opened = open_named(table)
-        snapshot = opened.snapshot(version)
+        snapshot = snapshot_named(opened, version)
         rows = _statistics(snapshot, column, limit)
         if spark is not None:
             rows = _replayed_statistics(opened, snapshot, column, SCREEN if limit is None and not json else limit)
@@ -296,10 +297,10 @@ def statistics(
     )
 
 
-def _print_summaries(table: str, names: list[str] | None, version: int | None, *, as_json: bool) -> None:
+def _print_summaries(table: str, names: list[str] | None, version: str | None, *, as_json: bool) -> None:
     """Print a line for each column."""
     with patience("Reading the log"):
-        snapshot = open_named(table).snapshot(version)
+        snapshot = snapshot_named(open_named(table), version)
         summaries = snapshot.column_summaries(names)
     if as_json:
         for each in summaries:

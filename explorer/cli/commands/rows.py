@@ -22,6 +22,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_spark,
 )
+from explorer.cli.named_times import snapshot_named
 from explorer.cli.output import check_agreed, emit, note, patience
 from explorer.cli.row_output import (
     WrittenFile,
@@ -75,7 +76,7 @@ def rows(
     use_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = open_named(table)
-        snapshot = opened.snapshot(version, timestamp)
+        snapshot = snapshot_named(opened, version, timestamp)
     most = SCREEN if limit is None and output is None and not json else limit
     page = None if spark is not None else _first_rows(opened, snapshot, most, where)
     if output is not None:
@@ -104,7 +105,7 @@ def head(
     """
     with patience("Reading the log"):
         opened = open_named(table)
-        snapshot = opened.snapshot(version, timestamp)
+        snapshot = snapshot_named(opened, version, timestamp)
     from explorer.first_rows.first_rows import head as first
 
     page = first(opened, snapshot, limit)

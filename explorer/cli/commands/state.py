@@ -17,6 +17,7 @@ from explorer.cli.arguments import (
     VersionOption,
     use_log_spark,
 )
+from explorer.cli.named_times import snapshot_named
 from explorer.cli.output import check_agreed, emit, facts, listing, patience, warn_without_schema
 from explorer.cli.tables import open_named
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
@@ -109,7 +110,7 @@ def snapshot(
     use_log_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = open_named(table)
-        opened_snapshot = opened.snapshot(version, timestamp)
+        opened_snapshot = snapshot_named(opened, version, timestamp)
     totals = opened_snapshot if spark is None else _counted(opened, opened_snapshot)
     with patience("Reading the log"):
         document = _document(opened, opened_snapshot, totals)

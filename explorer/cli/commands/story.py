@@ -11,6 +11,7 @@ import typer
 import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
+from explorer.cli.named_times import version_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.row_output import waiting
 from explorer.core.errors import RequestError
@@ -71,10 +72,10 @@ def story(
         int | None, typer.Option("--row-id", metavar="ID", min=0, help="Follow the row with this row ID.")
     ] = None,
     from_version: Annotated[
-        int | None, typer.Option("--from", metavar="A", min=0, help="First version (default: oldest readable).")
+        str | None, typer.Option("--from", metavar="A", help="First version, or a time (default: oldest readable).")
     ] = None,
     to_version: Annotated[
-        int | None, typer.Option("--to", metavar="B", min=0, help="Last version (default: newest).")
+        str | None, typer.Option("--to", metavar="B", help="Last version, or a time (default: newest).")
     ] = None,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
@@ -88,7 +89,8 @@ def story(
     use_spark(spark, spark_conf)
     with patience("Reading the log"):
         opened = explorer.open_table(table)
-        followed = _followed(opened, key or [], row_id, (from_version, to_version))
+        first, last = (None if text is None else version_of(opened, text) for text in (from_version, to_version))
+        followed = _followed(opened, key or [], row_id, (first, last))
     story = _read(opened, followed, by_spark=spark is not None)
     people = {row["version"]: row for row in records(opened.provenance())}
     if json:

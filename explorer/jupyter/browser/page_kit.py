@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from explorer.page.resources import FOLDER, SHEET, module_text, plotly_script, scripts_text, tokens
+from explorer.page.resources import FOLDER, SHEETS, module_text, plotly_script, scripts_text, tokens
 
 _ROOT: Final = ".explorer"
 _OWN: Final = """
@@ -31,7 +31,7 @@ _OWN: Final = """
 
 def style_sheet() -> str:
     """Return the rules; no part of them comes from a table."""
-    sheet = (FOLDER / SHEET).read_text("utf-8")
+    sheet = "".join((FOLDER / name).read_text("utf-8") for name in SHEETS)
     sheet = re.sub(r"(?<![\w.#-])(?:html|body)(?=[\s\[:{,])", _ROOT, sheet)
     sheet = re.sub(r"@media \((min|max)-width", r"@container explorer (\1-width", sheet)
     sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)

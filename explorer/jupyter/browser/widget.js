@@ -234,6 +234,14 @@ class View {
     return View.texts(this.model).get(name) ?? "";
   }
 
+  note(name, text) {
+    this.remember(name, text);
+  }
+
+  noted(name) {
+    return this.recall(name);
+  }
+
   static texts(model) {
     const all = (globalThis[Symbol.for("delta-table-explorer.texts")] ??= new WeakMap());
     if (!all.has(model)) all.set(model, new Map());

@@ -8,10 +8,13 @@
 //   link(query)       the whole address, for others
 //   keep              a preference that outlives the page: theme, screen, person
 //   remember, recall  a text that outlives a reload of the page, and no more; null forgets it
+//   note, noted       a text that outlives the window, where there is a place for it
+//   open(query)       another window with an address, where there can be one
 //   plotly            a promise of plotly, which is rejected if it cannot be loaded
 //   size, title, reload, leaves(call)
 
 import { Chart } from "./chart.js";
+import { Palette } from "./palette.js";
 import { figureText, pageFile, pngOf, svgText } from "./sharing.js";
 import { Strip } from "./strip.js";
 
@@ -37,6 +40,7 @@ export class Page {
     this.ends = new AbortController();
     if (this.place("timeline-slot")) this.strip = new Strip(host, this.ends.signal);
     if (this.place("chart-slot")) this.chart = new Chart(host);
+    this.palette = new Palette(this);
     this.draw(figures);
   }
 
@@ -67,6 +71,7 @@ export class Page {
     this.ask("hello", { query: host.query(), theme, shown: shownTheme, mark, ...host.size() });
     if (document.hidden) this.tellVisible();
     this.keepCase();
+    this.palette.connect(signal);
   }
 
   close() {
@@ -188,6 +193,7 @@ export class Page {
     if ("commits" in regions) this.showChosenCommit();
     if (this.picked) this.showPicked();
     if ("tabs" in regions) this.keepCase();
+    this.palette.patched(regions);
     this.speak();
     if (title) this.host.title(title);
     if (say) this.say(say);
@@ -417,6 +423,7 @@ export class Page {
     else if (name === "copy") this.copy(element.dataset.text, element.dataset.what || "copied");
     else if (name === "copy-link") this.copyLink(element);
     else if (name === "shortcuts") this.place("shortcuts").showModal();
+    else if (name === "palette") this.palette.open();
     else if (name === "cell") this.cell(element);
     else if (name === "close") element.closest("dialog").close();
     else if (name === "retry") this.retry();
@@ -595,6 +602,7 @@ export class Page {
   }
 
   key(event) {
+    if (this.palette.key(event)) return;
     if (event.metaKey || event.ctrlKey || event.altKey) return;
     const menu = event.key === "Escape" && this.root.querySelector("details.menu[open]");
     if (menu) {
@@ -615,6 +623,7 @@ export class Page {
       return this.stop(event, () => this.act(target.dataset.do, target));
     }
     if (target instanceof Element && target.closest(".grid") && event.key !== "?") return;
+    if (this.palette.plainKey(event)) return;
     const steps = this.place("steps");
     if (event.key === "?") return this.stop(event, () => this.act("shortcuts"));
     if (!steps) return;

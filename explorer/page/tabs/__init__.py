@@ -49,6 +49,13 @@ TABS: tuple[TabSpec, ...] = (
 )
 
 
+LETTERS: Mapping[str, str] = {
+    "overview": "o", "diff": "d", "files": "f", "columns": "c", "deletion-vectors": "v", "statistics": "s", "data": "r",
+    "changes": "h", "row": "w", "audit": "a", "erasure": "x", "case": "k", "act": "e",
+}  # fmt: skip
+"""The letter that follows ``g`` for a tab, by its key; a tab without one is in the palette all the same."""
+
+
 def tab_named(key: str) -> TabSpec:
     """Return the tab of an address.
 

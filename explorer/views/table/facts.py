@@ -19,14 +19,16 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
-from explorer.core.errors import ExplorerError, TableError, VersionGap, VersionNotFound
+from explorer.core.errors import ExplorerError, RequestError, TableError, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.log_path import LogPath
+from explorer.core.protocol.time_words import EXAMPLES, NO_TIME
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
+from explorer.core.versions.named_version import version_at, version_number
 from explorer.core.versions.provenance import plain_reason
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
@@ -128,30 +130,38 @@ class TableFacts:
         )
 
     def version_named(self, text: str) -> int:
-        """Return the version that a person names: ``12``, ``v12``, or a time: the newest committed at or before it.
+        """Return the version that a person names: ``12``, ``v12``, or a time; raise as `named`."""
+        return self.named(text)[0]
 
-        A time without a zone is UTC, as all times are shown.
+    def named(self, text: str) -> tuple[int, str]:
+        """Return the version that a person names, and how a time was read; empty for a number.
+
+        Times are those of `explorer.core.protocol.time_words`: without a zone, UTC, as all times are shown.
 
         Raises:
             VersionNotFound: It is neither a number nor a time, or no version that can be shown.
-            TimestampOutOfRange: The time is before the first version or after the newest.
+            TimestampOutOfRange: The time is before the first version, or in the future.
+            RequestError: It is more than one time, or its zone is not known.
         """
-        wanted = text.strip()
-        digits = wanted.removeprefix("v")
-        if digits.isascii() and digits.isdecimal() and len(digits) < 19:
-            return self.check(int(digits))
+        number = version_number(text)
+        if number is not None:
+            return self.check(number), ""
+        digits = text.strip().removeprefix("v")
         try:
-            time = datetime.fromisoformat("" if digits.isdecimal() else wanted.removesuffix(" UTC"))
-        except ValueError:
+            with self._lock:
+                found = version_at("" if digits.isdecimal() else text, self._clock(), self.log.history_record)
+        except RequestError as error:
+            if error.reason != NO_TIME:
+                raise
             raise VersionNotFound(
                 f"\u201c{fmt.shorten(text, 60)}\u201d is not a version of {self.name}: versions {self.first} to "
-                f"{self.last} can be shown, by number or by a time such as 2026-03-02 14:05.",
+                f"{self.last} can be shown, by number or by a time such as {', '.join(EXAMPLES[:-1])}, or "
+                f"{EXAMPLES[-1]}.",
                 earliest=self.first,
                 latest=self.last,
                 nearest=self.last,
             ) from None
-        with self._lock:
-            return self.check(self.log.history_record().version_at(time if time.tzinfo else time.replace(tzinfo=UTC)))
+        return self.check(found.version), found.reading
 
     @property
     def catalog_entry(self) -> CatalogEntry | None:

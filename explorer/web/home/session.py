@@ -19,6 +19,7 @@ from explorer.page.address import Address, address_of
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, notice, problem_page
+from explorer.page.palette import PaletteContext
 from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
@@ -95,6 +96,11 @@ class HomeSession(Session):
             "pin-table": self._pin,
             "lane-card": self._tell_commits,
         }
+
+    def palette_context(self) -> PaletteContext:
+        """Return the list of tables."""
+        catalog = self._catalog
+        return PaletteContext(catalog.lake, address_of(self.query), None, catalog.allow_commits, has_home=True)
 
     def fits(self, query: str) -> bool:
         """Return whether a query names no table."""

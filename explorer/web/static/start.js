@@ -39,6 +39,14 @@ const host = {
     else sessionStorage.setItem(`explorer ${name}`, text);
   },
   recall: (name) => sessionStorage.getItem(`explorer ${name}`) || "",
+  // What outlives the window, for this address of a server alone. A browser may forbid it.
+  note(name, text) {
+    try { localStorage.setItem(`explorer ${name} ${location.pathname}`, text); } catch { /* it is then forgotten */ }
+  },
+  noted(name) {
+    try { return localStorage.getItem(`explorer ${name} ${location.pathname}`) || ""; } catch { return ""; }
+  },
+  open: (query) => window.open(query, "_blank", "noopener"),
   size: () => ({ width: document.documentElement.clientWidth, height: window.innerHeight }),
   title: (text) => { document.title = text; },
   reload: () => location.reload(),

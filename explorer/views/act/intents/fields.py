@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from explorer import formatting as fmt
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
 from explorer.core.protocol.schema.data_types import StructField, format_column, parse_column, type_name
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.versions.named_version import version_number
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import column_matches
 from explorer.views.table.commits import commit_sentence
@@ -187,17 +188,22 @@ def _folded(snapshot: Snapshot) -> Mapping[tuple[str, ...], StructField]:
 
 
 def _version(text: str, facts: TableFacts) -> str:
-    digits = text.strip().removeprefix("v")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
-        return ""
-    version = int(digits)
+    version, reading = version_number(text), ""
+    if version is None:
+        try:
+            version, reading = facts.named(text)
+        except VersionNotFound:
+            return ""
+        except RequestError as error:
+            return error.message
     if not facts.first <= version <= facts.last:
         return f"Versions {facts.first} to {facts.last} can be read."
     commit = facts.commits.record(version) if len(facts.commits) else None
     if commit is None:
         return ""
     totals = f"{fmt.quantity(commit.num_rows, 'row')} in {fmt.quantity(commit.num_files, 'file')}"
-    return f"{totals}. {commit.operation}: {commit_sentence(commit)}. {fmt.day(commit.timestamp)}"
+    what = f"{totals}. {commit.operation}: {commit_sentence(commit)}. {fmt.day(commit.timestamp)}"
+    return f"{reading}. {what}" if reading else what
 
 
 def _property(key: str, configuration: Mapping[str, str]) -> str:

@@ -100,18 +100,21 @@ def _fields(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         FormField(
             "version", "Version", help="A new version gets the files, schema, and properties of this "
             "version. No version in between is lost.", placeholder=str(max(snapshot.version - 1, 0)),
-            value=answers.get("version", ""), required=False, is_version=True,
+            value=answers.get("version", ""), required=False,
         ),
         FormField(
-            "timestamp", "or time", help="ISO 8601 with a time zone. The last version at that time is restored.",
-            placeholder="2026-03-02T14:05:00Z", value=answers.get("timestamp", ""), required=False,
+            "timestamp", "or time", help="In UTC unless you name a zone. The last version at that time is restored.",
+            placeholder="yesterday 18:00, or 2026-03-02 14:05", value=answers.get("timestamp", ""), required=False,
         ),
     )  # fmt: skip
 
 
 def _document(answers: Answers) -> dict[str, object]:
     version, timestamp = answers.get("version", "").strip(), answers.get("timestamp", "").strip()
-    document: dict[str, object] = {"version": number_or_text(version)} if version else {}
+    named = number_or_text(version)
+    if version and not timestamp and not isinstance(named, int):
+        return {"timestamp": version}
+    document: dict[str, object] = {"version": named} if version else {}
     return document | ({"timestamp": timestamp} if timestamp else {})
 
 
@@ -125,7 +128,7 @@ RESTORE_INTENTS: Final = IntentGroup(
         intent_entry(
             intents.Restore, "Restore a version", "Bring back an earlier state of the table as a new version.",
             fields=_fields, document=_document, headline=_headline, state=lambda s: f"now v{s.version}",
-            hints=version_hints("version"),
+            hints=version_hints("version", "timestamp"),
             why_not=lambda s: "" if s.version else "There is no earlier version.",
         ),
     ),
