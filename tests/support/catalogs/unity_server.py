@@ -236,18 +236,25 @@ def _shaped(document: Any, shape: type[Any]) -> Any:
     return document
 
 
+class _Counted(BaseHTTPRequestHandler):
+    """Notes its connection while it is open."""
+
+    connections: set[socket.socket]
+
+    def setup(self) -> None:
+        super().setup()
+        self.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.connections.discard(self.connection)
+        with suppress(OSError):
+            super().finish()
+
+
 def _handler(server: UnityServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(_Counted):
         protocol_version = "HTTP/1.1"
-
-        def setup(self) -> None:
-            super().setup()
-            server.connections.add(self.connection)
-
-        def finish(self) -> None:
-            server.connections.discard(self.connection)
-            with suppress(OSError):
-                super().finish()
+        connections = server.connections
 
         def do_GET(self) -> None:
             self._serve()
