@@ -67,9 +67,9 @@ def test_tables_are_there_before_the_search_has_ended_and_it_is_stopped_and_goes
     catalog.list.begin()
     until(lambda: bool(catalog.list.listing().refs))
     early = catalog.list.listing()
+    catalog.list.stop()
     assert (names(early), early.searching) == (["lake/t"], True)
     assert "1 table so far, still looking" in lead(catalog, TableListing(early.refs, searching=True, seconds=1.5))
-    catalog.list.stop()
     until(lambda: not catalog.list.listing().searching)
     stopped = catalog.list.listing()
     assert stopped.stopped
