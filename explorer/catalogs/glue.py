@@ -134,7 +134,9 @@ def _location(table: Mapping[str, Any], location: str) -> str:
         raise _refused(location, "a link to another table", f"Give the name of that table: {target}")
     if _SYMLINK in str(storage.get("InputFormat")):
         folder = place.rstrip("/").removesuffix(_MANIFEST)
-        raise _refused(location, "a table of symlinks to files", f"If it was made of a Delta table, give that: {folder}")
+        raise _refused(
+            location, "a table of symlinks to files", f"If it was made of a Delta table, give that: {folder}"
+        )
     kinds = [parameters.get(key, "").lower() for key in ("table_type", "spark.sql.sources.provider", "classification")]
     if "delta" not in kinds:
         kind = next((kind for kind in kinds if kind), str(table.get("TableType") or "table of another kind"))

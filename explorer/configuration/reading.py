@@ -119,15 +119,16 @@ def _check_catalog(values: Configuration, text: str, path: Path) -> None:
     catalog = values.unity_catalog
     given = [name for name in catalog.__struct_fields__ if name in SIGN_IN and getattr(catalog, name) is not None]
     if given and catalog.url is None:
-        key, what = given[0], "this table has no url. Add the address of the server that it is for."
+        key, what = given[0], "has a sign-in and no url. Add the address of the server that it is for."
     elif twice := next((name for name in given if f"{name}_file" in given), None):
-        key, what = f"{twice}_file", f"{twice} is set, too. Remove one of them."
+        key, what = f"{twice}_file", "has a secret itself and the file of it. Remove one of them."
     else:
         return
     full = ("unity_catalog", key)
     line = key_lines(text).get(full)
+    # What follows the name of a secret and a colon is hidden as one.
     raise InvalidConfiguration(
-        f"{path}, line {line}: {spelled(full)}: {what}", path=str(path), line=line, field=spelled(full)
+        f"{path}, line {line}: [unity_catalog] {what}", path=str(path), line=line, field=spelled(full)
     )
 
 

@@ -26,8 +26,8 @@ _DATABRICKS: Final = (
 _WEB: Final = "Give the address of the store itself: s3://BUCKET/FOLDER, az://CONTAINER/FOLDER or gs://BUCKET/FOLDER."
 _FILES: Final = "Copy the table to a folder or to an object store, and give that."
 _GLUE: Final = (
-    "A name in AWS Glue is that of one table: glue://DATABASE.TABLE. Commands and open_table take it; elsewhere give the "
-    "table's location: aws glue get-table shows it under StorageDescriptor.Location."
+    "A name in AWS Glue is that of one table: glue://DATABASE.TABLE. Commands and open_table take it; elsewhere give "
+    "the table's location: aws glue get-table shows it under StorageDescriptor.Location."
 )
 _ADVICE: Final[Mapping[str, str]] = {
     "dbfs": _DATABRICKS,

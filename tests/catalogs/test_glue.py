@@ -114,7 +114,7 @@ def test_what_is_missing_to_sign_in_is_named(options: dict[str, str], monkeypatc
     with pytest.raises(RequestError, match="absent"):
         glue_location("glue://a.b", {"aws_profile": "absent"})
     monkeypatch.setenv("AWS_ENDPOINT_URL_GLUE", "http://127.0.0.1:1")
-    with pytest.raises(CatalogError, match="did not say where a.b is"):
+    with pytest.raises(CatalogError, match=r"did not say where a\.b is"):
         glue_location("glue://a.b", options)
     monkeypatch.setattr("explorer.catalogs.glue.installed", lambda _: False)
     with pytest.raises(EngineUnavailable, match=r"delta-table-explorer\[aws\]"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from explorer.core.errors import StorageError
 from tests.catalogs.test_managed_commits import is_update
 from tests.prove.racers.race import OURS, race
 from tests.prove.racers.racer import SHARED, append_plan, settled
@@ -97,6 +99,40 @@ def test_two_writers_at_once_lose_nothing(make_managed: Make) -> None:
     with ThreadPoolExecutor(2) as pool:
         told = [each for answer in pool.map(write, "ab") for each in answer]
     assert check(made, told) == {"committed": 8}
+
+
+def test_a_catalog_that_is_restarted_in_the_midst_loses_nothing(make_own: Make, server: UnityServer) -> None:
+    made = start(make_own)
+    barrier = Barrier(4)
+
+    def write(name: str) -> list[dict[str, Any]]:
+        table, told = made.open(), []
+        barrier.wait(60)
+        for rows in range(1, 5):
+            plan = patiently(lambda rows=rows: append_plan(table, name, rows))
+            # A plan has an identifier, so that the same plan again is not made twice.
+            result = patiently(lambda plan=plan: settled(table, plan))
+            told.append({"what": "append", "id": plan.txn_id, "outcome": result.outcome, "version": result.version})
+            told[-1]["rows"] = rows
+            if name == "a" and rows == 2:
+                server.restart(1.0)
+        return told
+
+    with ThreadPoolExecutor(3) as pool:
+        others = [pool.submit(write, name) for name in "bcd"]
+        told = write("a")
+        told += [each for other in others for each in other.result()]
+    assert check(made, told) == {"committed": 16}
+
+
+def patiently(ask: Callable[[], Any]) -> Any:
+    """Return what a call returns once the catalog is there."""
+    for _ in range(200):
+        try:
+            return ask()
+        except StorageError:
+            time.sleep(0.1)
+    return ask()
 
 
 @pytest.mark.whole("test_two_writers_at_once_lose_nothing")

@@ -7,6 +7,7 @@ What is read of it there is compared with what deltalake reads of the folder.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,13 +41,13 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of six versions with a change feed: four appends, a deletion, and an update."""
     folder = tmp_path_factory.mktemp("written") / "orders"
-    feed = {"delta.enableChangeDataFeed": "true"}
+    feed = {"delta.enableChangeDataFeed": "true", "delta.deletedFileRetentionDuration": "interval 0 seconds"}
     for number in range(4):
-        rows = pa.table({"id": range(number * 10, number * 10 + 10), "city": [f"city {number}"] * 10})
+        rows = pa.table({"id": range(number * 10, number * 10 + 10), "amount": [number] * 10})
         deltalake.write_deltalake(str(folder), rows, mode="append", configuration=feed)
     table = deltalake.DeltaTable(str(folder))
     table.delete("id < 3")
-    table.update(updates={"city": "'x'"}, predicate="id = 15")
+    table.update(updates={"amount": "77"}, predicate="id = 15")
     return folder
 
 
@@ -70,10 +71,8 @@ def test_the_log_and_the_rows_are_those_that_another_reader_finds(
     theirs, ours = deltalake.DeltaTable(str(folder)), opened(server, copied)
     snapshot = ours.snapshot()
     assert snapshot.version == theirs.version() == 5
-    assert sorted(snapshot.files().column("path").to_pylist()) == sorted(
-        Path(uri).name for uri in theirs.file_uris()
-    )
-    assert [row["operation"] for row in theirs.history()] == ours.history().table.column("operation").to_pylist()
+    assert sorted(snapshot.files().column("path").to_pylist()) == sorted(Path(uri).name for uri in theirs.file_uris())
+    assert [row["operation"] for row in theirs.history()] == ours.history().column("operation").to_pylist()
     expected = theirs.to_pyarrow_table().sort_by("id").to_pylist()
     assert ours.head(1_000).sort_by("id").to_pylist() == expected
     for version in (0, 4):
@@ -85,8 +84,8 @@ def test_the_change_feed_is_that_of_another_reader(server: StoreServer, copied: 
     feed = pa.table(deltalake.DeltaTable(str(folder)).load_cdf(starting_version=0))
     changes = opened(server, copied).changed_rows(0)
 
-    def rows(table: pa.Table) -> list[tuple[int, str, str, int]]:
-        names = ("id", "city", "_change_type", "_commit_version")
+    def rows(table: pa.Table) -> list[tuple[int, int, str, int]]:
+        names = ("id", "amount", "_change_type", "_commit_version")
         return sorted(zip(*(table.column(name).to_pylist() for name in names), strict=True))
 
     assert rows(changes) == rows(feed)
@@ -98,7 +97,7 @@ def test_a_commit_and_a_checkpoint_are_what_others_read(server: StoreServer, cop
     plan = table.plan({"kind": "set-properties", "properties": {"delta.appendOnly": "false"}})
     result = table.commit(plan, reason="Tried on a store.")
     assert (result.outcome, result.version) == ("committed", 6)
-    assert table.commit(plan).outcome != "committed", "the same plan again is not made twice"
+    assert (table.commit(plan).version, table.latest_version()) == (6, 6), "the same plan again is not made twice"
     assert table.commit(table.plan({"kind": "checkpoint"})).outcome == "committed"
     again = opened(server, copied)
     assert again.verify().problems == ()
@@ -108,18 +107,20 @@ def test_a_commit_and_a_checkpoint_are_what_others_read(server: StoreServer, cop
     assert [action["metaData"]["configuration"]["delta.appendOnly"] for action in actions if "metaData" in action] == [
         "false"
     ]
-    (path,) = [each.path for each in raw.list_from("_delta_log/") if ".checkpoint" in each.path]
+    (path,) = [each.path for each in raw.list_from("_delta_log") if ".checkpoint" in each.path]
     assert json.loads(raw.read("_delta_log/_last_checkpoint"))["version"] == 6
     assert raw.read(path)[:4] == b"PAR1"
 
 
-def test_a_vacuum_is_planned_and_an_orphaned_file_is_found(server: StoreServer, copied: str) -> None:
+def test_a_vacuum_that_is_planned_names_the_files_that_nothing_needs(server: StoreServer, copied: str) -> None:
     open_store(copied, server.options).put("left-behind.parquet", b"PAR1")
-    table = opened(server, copied)
-    plan = table.plan({"kind": "vacuum"})
-    assert plan.committable
-    findings = {finding.rule for finding in table.audit(check_files=True).findings}
-    assert any("orphan" in name for name in findings), findings
+    time.sleep(2)  # a store may know times of a second alone
+    plan = opened(server, copied).plan({"kind": "vacuum"})
+    reasons = {file.path: file.reason for file in plan.files}
+    assert reasons["left-behind.parquet"] == "no action of the log names it"
+    assert len(reasons) == 1 + 4, "and the two files that a deletion and an update replaced, with their changes"
+    retention = {guard.name: guard.status for guard in plan.guards}["retention"]
+    assert (retention, plan.committable) == ("unknown", False), "a writer may be about to commit them"
 
 
 def test_of_writers_at_once_each_commit_is_there_once(server: StoreServer, copied: str) -> None:
@@ -171,5 +172,5 @@ def test_refusals_are_named(server: StoreServer, copied: str) -> None:
     if server.wrong:
         with pytest.raises(StorageError) as wrong:
             explorer.open_table(copied, storage_options=server.wrong).snapshot()
-        assert wrong.value.reason in {"wrong-secret", "denied", "no-credentials"}
+        assert wrong.value.reason in {"wrong-secret", "invalid-token"}
         assert "Eby8vdM0" not in str(wrong.value)

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -24,8 +25,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote, urlencode, urlsplit
 
 from tests.support.loopback import s3_options
 from tests.support.pages.ports import free_port, listens
@@ -150,14 +154,70 @@ def _create_container(endpoint: str) -> None:
         raise AssertionError(error.read().decode()) from error
 
 
+class _XmlUploads(BaseHTTPRequestHandler):
+    """Stands before the emulator, and sends it what the client writes by the XML API, which it lacks, by the JSON API."""
+
+    protocol_version = "HTTP/1.1"
+    emulator = 0
+
+    def do_PUT(self) -> None:
+        bucket, _, key = unquote(urlsplit(self.path).path).strip("/").partition("/")
+        query = {"uploadType": "media", "name": key}
+        if (once := self.headers.get("x-goog-if-generation-match")) is not None:
+            query["ifGenerationMatch"] = once
+        status, headers, body = self._ask("POST", f"/upload/storage/v1/b/{bucket}/o?{urlencode(query)}")
+        stored = json.loads(body) if status == 200 else {}
+        named = {"ETag": stored.get("etag", ""), "x-goog-generation": stored.get("generation", "")}
+        self._answer(status, named if stored else headers, b"" if stored else body)
+
+    def do_GET(self) -> None:
+        self._answer(*self._ask(self.command, self.path))
+
+    do_HEAD = do_DELETE = do_POST = do_GET
+
+    def _ask(self, method: str, path: str) -> tuple[int, dict[str, str], bytes]:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        kept = {
+            name: value for name, value in self.headers.items() if name.lower() in {"range", "content-type", "host"}
+        }
+        connection = HTTPConnection("127.0.0.1", self.emulator, timeout=60)
+        connection.request(method, path, body, kept)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        left = {"content-length", "transfer-encoding", "connection", "date"}
+        headers = {name: value for name, value in answer.getheaders() if name.lower() not in left}
+        if method == "HEAD":
+            headers["content-length"] = answer.getheader("content-length", "0")
+        return answer.status, headers, content
+
+    def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if "content-length" not in headers:
+            self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the class above
+        pass
+
+
 def _google(program: str, port: int, folder: Path) -> _Start:
     (folder / BUCKET).mkdir()
+    handler = type("_Handler", (_XmlUploads,), {"emulator": port})
+    front = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    front.daemon_threads = True
+    threading.Thread(target=front.serve_forever, daemon=True).start()
+    address = f"127.0.0.1:{front.server_address[1]}"
     command = [
         *(program, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "filesystem"),
-        *("-filesystem-root", str(folder), "-public-host", f"127.0.0.1:{port}", "-log-level", "error"),
+        *("-filesystem-root", str(folder), "-public-host", address, "-log-level", "error"),
     ]
     account = {
-        "gcs_base_url": f"http://127.0.0.1:{port}",
+        "gcs_base_url": f"http://{address}",
         "disable_oauth": True,
         "client_email": "",
         "private_key": "",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,7 +82,11 @@ class UnityServer:
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.broken: list[str] = []
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self.connections: set[socket.socket] = set()
+        self._listen(0)
+
+    def _listen(self, port: int) -> None:
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
@@ -94,6 +99,16 @@ class UnityServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(5)
+
+    def restart(self, seconds: float) -> None:
+        """End as a process does that is killed, connections and answers under way with it, and listen again later."""
+        port = self._http.server_address[1]
+        self.close()
+        for connection in tuple(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        time.sleep(seconds)
+        self._listen(port)
 
     def add_schema(self, catalog: str, schema: str) -> None:
         self.state.catalogs.setdefault(catalog, {}).setdefault(schema, {})
@@ -221,9 +236,25 @@ def _shaped(document: Any, shape: type[Any]) -> Any:
     return document
 
 
+class _Counted(BaseHTTPRequestHandler):
+    """Notes its connection while it is open."""
+
+    connections: set[socket.socket]
+
+    def setup(self) -> None:
+        super().setup()
+        self.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.connections.discard(self.connection)
+        with suppress(OSError):
+            super().finish()
+
+
 def _handler(server: UnityServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(_Counted):
         protocol_version = "HTTP/1.1"
+        connections = server.connections
 
         def do_GET(self) -> None:
             self._serve()

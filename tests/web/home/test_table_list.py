@@ -67,9 +67,9 @@ def test_tables_are_there_before_the_search_has_ended_and_it_is_stopped_and_goes
     catalog.list.begin()
     until(lambda: bool(catalog.list.listing().refs))
     early = catalog.list.listing()
+    catalog.list.stop()
     assert (names(early), early.searching) == (["lake/t"], True)
     assert "1 table so far, still looking" in lead(catalog, TableListing(early.refs, searching=True, seconds=1.5))
-    catalog.list.stop()
     until(lambda: not catalog.list.listing().searching)
     stopped = catalog.list.listing()
     assert stopped.stopped
@@ -83,7 +83,7 @@ def test_tables_are_there_before_the_search_has_ended_and_it_is_stopped_and_goes
 
 def test_what_one_visitor_ends_goes_on_for_the_others(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
-    bucket.delay = 0.4
+    bucket.delay = 1.5
     catalog = Catalog(root_of(bucket))
     one, other = catalog.visits.begin(), catalog.visits.begin()
     heard = list[str]()
@@ -107,7 +107,7 @@ def test_what_one_visitor_ends_goes_on_for_the_others(bucket: FolderS3) -> None:
 
 def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
-    bucket.delay = 0.4
+    bucket.delay = 1.5
     catalog = Catalog(root_of(bucket))
     one, leaves = catalog.visits.begin(), catalog.visits.begin()
     one.attend()
