@@ -51,11 +51,10 @@ class JournalFolder:
         try:
             make_own_folder(self._folder)
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            try:
-                os.write(descriptor, line)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise _failed(path, error, "written") from error
 

@@ -85,7 +85,7 @@ def _live(table: explorer.Table) -> set[str]:
 
 
 def test_the_commits_that_the_reference_writes_around_a_vacuum_hold_provenance_alone() -> None:
-    """VACUUM START and VACUUM END: no rule asks for them, they change nothing, and none is written here."""
+    """VACUUM START and VACUUM END: no rule asks for them, and they change nothing; a vacuum here writes the same."""
     table = explorer.open_table(str(reference_root() / "tables" / "vacuum"))
     operations = dict(
         zip(*(table.history().column(name).to_pylist() for name in ("version", "operation")), strict=True)

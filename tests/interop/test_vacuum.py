@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pytest
@@ -132,6 +133,16 @@ def _left(path: Path) -> set[str]:
     return {key for key in found if not key.startswith("_delta_log/")}
 
 
+def _recorded(path: Path) -> list[tuple[str, dict[str, Any], set[str]]]:
+    """Operation, parameters and names of metrics of the last two commits."""
+    found = []
+    for file in sorted((path / "_delta_log").glob("*.json"))[-2:]:
+        info = json.loads(file.read_text().splitlines()[0])["commitInfo"]
+        parameters = {key: value for key, value in info["operationParameters"].items() if key != "retentionCheckEnabled"}
+        found.append((info["operation"], parameters, set(info["operationMetrics"])))
+    return found
+
+
 def _empty_folders(path: Path) -> set[str]:
     """Folders without a file at any depth: one VACUUM of the reference leaves them, its next one takes them away."""
     folders = (folder for folder in path.rglob("*") if folder.is_dir())
@@ -172,6 +183,7 @@ def test_the_same_files_go_as_by_the_reference(
     assert {_key(path, theirs) for path in listed} & before - kept == {key for key in planned if key[-4:] != ".crc"}
     assert before - _left(theirs) - kept == planned
     assert table.commit(plan).outcome == "committed"
+    assert _recorded(ours) == _recorded(theirs)
     assert _left(ours) == _left(theirs) | kept
     in_use = {str(folder) for key in kept for folder in Path(key).parents}
     assert _empty_folders(ours) == _empty_folders(theirs) - in_use

@@ -125,7 +125,10 @@ def do_maintenance(
         recorded: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
         if around is not None:
-            around.end(files) if outcome == "done" else around.fail()
+            if outcome == "done":
+                around.end(files)
+            else:
+                around.fail()
             recorded, notes = around.versions, around.notes
         log.outdate(rewritten=True)
         entry = entry_of(

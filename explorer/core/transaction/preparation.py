@@ -174,7 +174,6 @@ def _with_erasures(log: DeltaLog, target: Snapshot, proposal: Proposal, snapshot
         live = set(zip(files.column("path").to_pylist(), files.column("dv_unique_id").to_pylist(), strict=True))
         return not live.issuperset(added)
 
-    undone: tuple[UndoneCommit, ...] | ExplorerError
     try:
         undone = undone_commits(log.provenance_record(), target.version, snapshot.version)
         guard = erasure_guard(undone, comes_back)
