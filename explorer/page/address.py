@@ -66,6 +66,7 @@ _KEYS = {
     "show": "show",
     "other": "with",
     "other_version": "wv",
+    "result": "result",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -97,6 +98,7 @@ class Address:
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
     ``other`` is the table to compare with, and ``other_version`` its version.
+    ``result`` is the ID of a result that a person has shared.
     """
 
     table: str = ""
@@ -140,6 +142,7 @@ class Address:
     show: str = ""
     other: str = ""
     other_version: str = ""
+    result: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

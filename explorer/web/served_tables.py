@@ -27,6 +27,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
+from explorer.page.kept_results import KeptResults
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
@@ -152,6 +153,7 @@ class Catalog(FollowedTables):
         list: Their tables, searched in the background.
         allow_commits, key: As given.
         picks_files: No: no code sees what a browser selects.
+        kept: Results that people share, for all windows.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
     """
@@ -170,6 +172,7 @@ class Catalog(FollowedTables):
         self.key = key
         self.allow_commits = allow_commits
         self.picks_files = False
+        self.kept: KeptResults | None = KeptResults()
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
         self._lock = threading.Lock()

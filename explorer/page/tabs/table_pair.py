@@ -55,11 +55,6 @@ class PairWork:
         self._problem: tuple[str, str, Problem] | None = None
         self._rows: SparkWork[RowDiffPreview] = SparkWork(changed)
 
-    @property
-    def others(self) -> tuple[str, ...] | None:
-        """Names of tables to compare with; None where there is but one table."""
-        return self._tables.other_names()
-
     def prepare(self, view: TableView, address: Address) -> None:
         """Compare the logs of the two tables, unless that was done; what is wrong with the other is kept."""
         try:
