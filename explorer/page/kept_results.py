@@ -1,8 +1,8 @@
 """Results that a person shares: kept in this program for a stated time, under an ID that cannot be guessed.
 
-Invariants: what is kept is bounded in number and in bytes, and the oldest goes first; a result is found only for what it
-is about, so that a window shows it on the page of its own table alone, to whoever the host shows that table; nothing is
-written to a disk, so a restart ends all of them.
+Invariants: what is kept is bounded in number and in bytes, and the oldest goes first; a result is found only for what
+it is about, so that a window shows it on the page of its own table alone, to whoever the host shows that table; nothing
+is written to a disk, so a restart ends all of them.
 """
 
 from __future__ import annotations
