@@ -32,7 +32,7 @@ _ASPECTS: Final = {
     "clustering": "clustering",
     "property": "property",
     "constraint": "constraint",
-    "protocol": "protocol entry",
+    "protocol": "protocol setting",
     "domain": "metadata domain",
     "table": "table",
 }

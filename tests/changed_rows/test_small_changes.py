@@ -97,13 +97,20 @@ def test_a_range_across_renames_is_the_changes_of_its_parts_under_the_last_names
     assert compared
 
 
+def _values(value: Any) -> Any:
+    """A value without the names of the fields in it, which were renamed too."""
+    if isinstance(value, dict):
+        return tuple(map(_values, value.values()))
+    return [*map(_values, value)] if isinstance(value, list | tuple) else value
+
+
 def _by_physical(changes: pa.Table, names: list[str], wanted: list[str]) -> list[tuple[Any, ...]]:
     """The rows by physical names; one that a part lacks is null."""
     records = changes.to_pylist()
     columns = dict(zip(names, changes.column_names, strict=False))
     marks = ("_commit_version", "_change_type")
     return [
-        (*(row[columns[name]] if name in columns else None for name in wanted), *(row[mark] for mark in marks))
+        (*(_values(row[columns[name]]) if name in columns else None for name in wanted), *(row[mark] for mark in marks))
         for row in records
     ]
 

@@ -8,7 +8,7 @@ every table counts its own; a value that is each table's own, such as its ID, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -198,6 +198,11 @@ def column_pairs(first: StructType, second: StructType) -> tuple[ColumnPair, ...
 _Known = tuple[StructField, Path]
 
 
+def is_inside(path: Path, paths: Container[Path]) -> bool:
+    """Return whether a column is a part, at any depth, of one of some columns."""
+    return any(path[:length] in paths for length in range(1, len(path)))
+
+
 def _by_path(schema: StructType) -> dict[Path, _Known]:
     return {path: (field, physical) for path, physical, field in walk_physical(schema)}
 
@@ -245,9 +250,9 @@ def _columns(pairs: tuple[ColumnPair, ...]) -> Iterator[TableDifference]:
     one_sided = {pair.path for pair in pairs if pair.first is None or pair.second is None}
     for pair in pairs:
         match pair.first, pair.second:
-            case (path, field), None if path[:-1] not in one_sided:
+            case (path, field), None if not is_inside(path, one_sided):
                 yield TableDifference("column", format_column(path), PRESENCE, type_name(field.type), None)
-            case None, (path, field) if path[:-1] not in one_sided:
+            case None, (path, field) if not is_inside(path, one_sided):
                 yield TableDifference("column", format_column(path), PRESENCE, None, type_name(field.type))
             case (path, field), (other_path, other):
                 yield from _fields(format_column(path), field, format_column(other_path), other)
