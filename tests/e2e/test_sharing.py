@@ -62,7 +62,7 @@ def test_a_saved_page_shows_the_same_and_asks_for_nothing(opened: Any, windows: 
 
 def test_two_tables_are_chosen_in_the_list_and_compared_and_a_step_leads_to_its_plan(opened: Any, watched: Any) -> None:
     page = opened()
-    for name in ("deletion-vectors", "column-mapping"):
+    for name in ("deletion-vectors", "optimize"):
         row = page.locator(f"tr:has(a[href='?t=shop/reference/{name}'])").first
         row.hover()
         row.locator("[data-do=pick]").click()
@@ -73,7 +73,7 @@ def test_two_tables_are_chosen_in_the_list_and_compared_and_a_step_leads_to_its_
     assert page.locator("#pair-rows").count() == 1
     page.locator("#pair-steps a").first.click()
     page.locator("#lead .act").wait_for()
-    assert "t=shop/reference/column-mapping" in page.url
+    assert "t=shop/reference/optimize" in page.url
     assert "tab=act" in page.url
 
 

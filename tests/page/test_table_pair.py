@@ -43,7 +43,7 @@ def _page(catalog: Catalog, query: str) -> tuple[Any, Any]:
 def test_the_page_names_what_differs_and_links_to_the_plans_of_the_other_table(catalog: Catalog) -> None:
     page, _ = _page(catalog, "?t=shop/first&tab=diff&with=shop/second")
     lead, rest, side = (page.regions[name] for name in ("lead", "rest", "side"))
-    assert "2 columns" in lead
+    assert "3 columns" in lead
     assert "1 property" in lead
     assert "live rows" in lead
     assert "Compare rows" in lead
@@ -62,7 +62,7 @@ def test_the_answers_of_a_link_make_the_intent_of_its_step(catalog: Catalog) -> 
     document = json.loads(text)
     assert document["table"] == "shop/second"
     kinds = [intent["kind"] for intent in document["intents"]]
-    assert kinds == ["drop-columns", "set-properties", "add-columns", "set-description"]
+    assert kinds == ["drop-columns", "set-properties", "set-column-comment", "add-columns", "set-description"]
     assert document["intents"][1] == intent_of("set-properties", {"key.0": "team", "value.0": "sales"})
 
 
