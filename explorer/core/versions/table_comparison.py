@@ -230,10 +230,12 @@ def _differences(first: Snapshot, second: Snapshot, pairs: tuple[ColumnPair, ...
     yield from _order(pairs, schema_of(second))
     partitions = first.metadata.partition_columns, second.metadata.partition_columns
     if partitions[0] != partitions[1]:
-        yield TableDifference("partitioning", "columns", "value", *map(_listed, partitions))
+        one, other = map(_listed, partitions)
+        yield TableDifference("partitioning", "columns", "value", one, other)
     clusterings = _clustering(first), _clustering(second)
     if clusterings[0] != clusterings[1]:
-        yield TableDifference("clustering", "columns", "value", *(", ".join(names) or None for names in clusterings))
+        one, other = (", ".join(names) or None for names in clusterings)
+        yield TableDifference("clustering", "columns", "value", one, other)
     yield from _properties(first.metadata.configuration, second.metadata.configuration)
     yield from _protocols(first, second)
     yield from _domains(first.domain_metadata, second.domain_metadata)
@@ -311,8 +313,8 @@ def _protocols(first: Snapshot, second: Snapshot) -> Iterator[TableDifference]:
     features, others = supported_features(one), supported_features(other)
     for feature in dict.fromkeys((*features, *others)):
         if (feature in features) != (feature in others):
-            has = [("supported" if feature in names else None) for names in (features, others)]
-            yield TableDifference("protocol", feature, PRESENCE, *has)
+            first_has, second_has = ("supported" if feature in names else None for names in (features, others))
+            yield TableDifference("protocol", feature, PRESENCE, first_has, second_has)
 
 
 def _domains(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[TableDifference]:
