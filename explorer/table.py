@@ -313,7 +313,6 @@ class Table(DeltaLog):
         model, changed = self.snapshot(version), other.snapshot(other_version)
         return alignment(model, changed, compare_tables(model, changed, (self.location, other.location)).differences)
 
-    @learning
     def compare_rows(
         self,
         other: DeltaLog,
@@ -324,7 +323,8 @@ class Table(DeltaLog):
     ) -> TableRowDiff:
         """Compare the rows of two tables through Spark, matched by key columns if given.
 
-        See `explorer.spark.changes.table_rows`.
+        Columns, rules and errors: `explorer.spark.changes.table_rows.table_row_diff`; an error's ``table`` says whose
+        rows it is about.
         """
         from explorer.spark.engine.session import require_pyspark
 

@@ -75,6 +75,7 @@ _KEYS = {
     "facets": "facet",
     "grouping": "by",
     "range": "range",
+    "result": "result",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -112,6 +113,7 @@ class Address:
     ``other`` is the table to compare with, and ``other_version`` its version.
     ``facets``, ``grouping`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of a
     column's name.
+    ``result`` is the ID of a result that a person has shared.
     """
 
     table: str = ""
@@ -162,6 +164,7 @@ class Address:
     facets: str = ""
     grouping: str = ""
     range: str = ""
+    result: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -30,7 +30,6 @@ from explorer.page.tab_spec import Tab
 from explorer.page.tables import Tables
 from explorer.page.tabs import LETTERS, TABS, tab_named
 from explorer.page.tabs.overview import commits_table
-from explorer.page.tabs.table_pair import PairWork
 from explorer.page.window import WindowWork
 from explorer.report.case_desk import CaseDesk
 from explorer.views import TableFacts, TableView
@@ -297,7 +296,7 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
             case=work.of(CaseDesk),
             **_shared(view, address),
         ),
-        "strip": strip(view, address, view.folded, work.of(PairWork).others),
+        "strip": strip(view, address, view.folded, work.other_names()),
     }
     if not len(facts.commits):
         if facts.problem is not None and facts.snapshot_works(view.version):

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.page.kept_results import KeptResults
 from explorer.page.lake import Lake
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
@@ -32,11 +33,13 @@ class Tables(DeskTables, Protocol):
         key: Signs the reports and statements that are downloaded; None signs nothing.
         picks_files: Files can be selected, for code that works with them.
         lake: All tables that a page can go to, and their names.
+        kept: Results that people share; None where nobody else can open an address.
     """
 
     key: SigningKey | None
     picks_files: bool
     lake: Lake
+    kept: KeptResults | None
 
     def facts(self, name: str) -> TableFacts:
         """Return the facts of a table as it is now; the same object until the log has another newest commit.

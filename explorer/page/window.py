@@ -46,15 +46,24 @@ class WindowWork:
         works: The work of its tabs, at most one of each type.
         key: Signs what is handed on; None where the host has none.
         picks_files: Files can be selected, for code that works with them.
+        other_names: Returns names of tables to compare with; None where there is but one table.
 
     Attributes:
-        key, picks_files: As given.
+        key, picks_files, other_names: As given.
         signer: Whom it belongs to, as a report names it.
     """
 
-    def __init__(self, works: Iterable[TabWork], key: SigningKey | None = None, *, picks_files: bool = False) -> None:
+    def __init__(
+        self,
+        works: Iterable[TabWork],
+        key: SigningKey | None = None,
+        *,
+        picks_files: bool = False,
+        other_names: Callable[[], tuple[str, ...] | None] = lambda: None,
+    ) -> None:
         self.key = key
         self.picks_files = picks_files
+        self.other_names = other_names
         self.signer = None if key is None else key.signer
         self._works: dict[type[TabWork], TabWork] = {type(work): work for work in works}
 

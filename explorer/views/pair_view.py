@@ -32,7 +32,7 @@ _ASPECTS: Final = {
     "clustering": "clustering",
     "property": "property",
     "constraint": "constraint",
-    "protocol": "protocol entry",
+    "protocol": "protocol setting",
     "domain": "metadata domain",
     "table": "table",
 }
@@ -122,9 +122,8 @@ def pair_view(found: TableComparison, steps: Sequence[AlignmentStep]) -> PairVie
 
 
 def _verdict(found: TableComparison) -> str:
-    counted = Counter(
-        each.name if each.aspect == "table" else _ASPECTS[each.aspect] for each in found.differences if not each.own
-    )
+    differing = {(each.aspect, each.name): None for each in found.differences if not each.own}
+    counted = Counter(name if aspect == "table" else _ASPECTS[aspect] for aspect, name in differing)
     parts = [word if word in _UNCOUNTED else fmt.plural(number, word) for word, number in counted.items()]
     definition = f"The definition differs: {_joined(parts)}." if parts else "Both tables have the same definition."
     amounts = [pair.name for pair in found.differing_amounts if pair.name != "columns"]

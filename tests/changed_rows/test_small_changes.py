@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from explorer.changed_rows.comparable import comparable_values
 from explorer.changed_rows.small_changes import small_changes
 from explorer.changed_rows.small_differences import small_differences
 from explorer.core.errors import ChangeFeedGap, CorruptTable, RequestError, UnsupportedFeature
+from explorer.core.versions.change_feed.schema_breaks import readable_ranges
 from explorer.first_rows.first_rows import SparkOnly
+from tests.support.at_least_one import at_least_one
 from tests.support.logs.changing_table import FEED, Changing, written
 from tests.support.logs.spark_tables import column
+from tests.support.shared_tables import reference_root
 
 Told = list[tuple[Any, ...]]
 
@@ -54,6 +58,61 @@ def test_copies_cancel_out_and_updates_pair_by_key(root: Path) -> None:
         == "All 2 changes of version 3. 2 rows were only rewritten: in another file now, with the same values."
     )
     assert not seen.by_spark
+
+
+def test_a_condition_leaves_the_rows_whose_own_values_meet_it(root: Path) -> None:
+    everything = told(root, 1, 4)
+    assert told(root, 1, 4, where="id > 2") == [row for row in everything if row[2] > 2]
+    assert told(root, 3, 3, keys=["id"], where="name = 'THREE'") == [(3, "update_postimage", 3, "THREE")]
+    assert told(root, 1, 4, where="id > 100") == []
+
+
+def test_what_only_spark_can_judge_is_left_to_it_with_the_reason(root: Path) -> None:
+    with pytest.raises(UnsupportedFeature, match="condition"):
+        told(root, 1, 4, where="soundex(name) = 'T600'")
+
+
+@pytest.mark.reference
+def test_a_range_across_renames_is_the_changes_of_its_parts_under_the_last_names(tmp_path: Path) -> None:
+    table = explorer.open_table(reference_root() / "tables" / "column-mapping")
+    history = table.history_record()
+    last = table.latest_version()
+    parts = readable_ranges(history, 1, last)
+    whole = readable_ranges(history, 1, last, by_id=True)
+    assert len(whole) < len(parts)
+    compared = 0
+    for first, end in at_least_one(whole):
+        inside = [part for part in parts if first <= part[0] and part[1] <= end]
+        options = {"inferred": True, "schema_version": end, "skip": True}
+        joined = table.changed_rows(first, end, by_id=True, **options)
+        alone = [table.changed_rows(*part, inferred=True, schema_version=part[1], skip=True) for part in inside]
+        physical = [field.physical_name for field in table.snapshot(end).schema.fields]
+        rows = Counter(map(repr, _by_physical(joined, physical, physical)))
+        expected: Counter[str] = Counter()
+        for part, changes in zip(inside, alone, strict=True):
+            names = [field.physical_name for field in table.snapshot(part[1]).schema.fields]
+            expected += Counter(map(repr, _by_physical(changes, names, physical)))
+        assert rows == expected
+        compared += len(inside) > 1 and bool(rows)
+    assert compared
+
+
+def _values(value: Any) -> Any:
+    """A value without the names of the fields in it, which were renamed too."""
+    if isinstance(value, dict):
+        return tuple(map(_values, value.values()))
+    return [*map(_values, value)] if isinstance(value, list | tuple) else value
+
+
+def _by_physical(changes: pa.Table, names: list[str], wanted: list[str]) -> list[tuple[Any, ...]]:
+    """The rows by physical names; one that a part lacks is null."""
+    records = changes.to_pylist()
+    columns = dict(zip(names, changes.column_names, strict=False))
+    marks = ("_commit_version", "_change_type")
+    return [
+        (*(_values(row[columns[name]]) if name in columns else None for name in wanted), *(row[mark] for mark in marks))
+        for row in records
+    ]
 
 
 def test_updates_pair_by_row_id_where_rows_are_tracked(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ PAGES = [
     "?show=activity",
     VECTORS,
     f"{VECTORS}&tab=diff&v=6&c=2",
+    f"{VECTORS}&tab=diff&with=shop/reference/column-mapping",
     f"{VECTORS}&tab=files",
     "?t=shop/reference/column-mapping&tab=columns&col=id",
     f"{VECTORS}&tab=deletion-vectors&v=6",

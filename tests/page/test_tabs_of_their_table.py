@@ -235,6 +235,28 @@ def test_a_proof_is_of_the_table_that_was_searched(root: Path, monkeypatch: pyte
     assert "Search every file" in regions["lead"]
 
 
+def test_a_shared_search_is_seen_by_another_window_of_the_server_until_it_is_forgotten(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = Catalog([str(root)])
+    own, other = idle_work(catalog), idle_work(catalog)
+    monkeypatch.setattr(ErasureDesk, "_begin", lambda *_: _Job({"id = 1": _found()}))
+    facts = _view(root, SEARCH, own).facts
+    with pytest.raises(RequestError, match="Search first"):
+        own.of(ErasureDesk).share(facts, ["id = 1"])
+    own.of(ErasureDesk).start(facts, ["id = 1"])
+    _begun()
+    shared = f"{SEARCH}&result={own.of(ErasureDesk).share(facts, ['id = 1'])}"
+    assert "States that the rows are erased from this table." in _regions(root, shared, other)["side"]
+    assert "Kept until" in _regions(root, shared, other)["side"]
+    # It is of its table and its condition alone.
+    for query in (shared.replace("t=w/a", "t=w/b"), shared.replace("where=id+%3D+1", "where=id+%3D+2"), SEARCH):
+        assert "erased from this table" not in _regions(root, query, other)["side"], query
+    lead = _regions(root, f"{SEARCH}&result=another", other)["lead"]
+    assert "The shared result is not kept here any more." in lead
+    assert "Search every file" in lead
+
+
 def test_a_table_that_cannot_be_read_is_named_and_not_offered_to_be_searched(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,14 @@ def changes(
         list[str] | None,
         typer.Option("--key", metavar="COLUMN", help="Pair inferred updates by this key column. Repeatable."),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="SQL", help="Only rows that meet this condition, before or after an update."),
+    ] = None,
+    across_renames: Annotated[
+        bool,
+        typer.Option("--across-renames", help="Follow a renamed column by its physical name instead of ending there."),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Read the changes of a range of versions, both ends included.
@@ -119,29 +127,31 @@ def changes(
         # An error then names a version after the newest, and not a range that was never given.
         last = max(opened.latest_version(), first) if to_version is None else version_of(opened, to_version)
     with patience("Looking for the changes"):
-        sources = opened.change_sources(first, last, inferred, schema_version=schema_version, skip=skip_holes)
+        sources = opened.change_sources(
+            first, last, inferred, schema_version=schema_version, skip=skip_holes, by_id=across_renames
+        )
     most = SCREEN if limit is None and output is None and not json else limit
-    read = None if spark is not None else _small_changes(opened, sources, most, keys)
+    read = None if spark is not None else _small_changes(opened, sources, most, keys, where)
     if output is not None:
-        _write(opened, sources, keys, limit, output, read=read, exact_csv=exact, as_json=json)
+        _write(opened, sources, keys, limit, output, where=where, read=read, exact_csv=exact, as_json=json)
     elif json:
-        _print_json(opened, sources, keys, limit, read)
+        _print_json(opened, sources, keys, limit, read, where=where)
     else:
-        seen = read or _preview(opened, sources, keys, SCREEN if limit is None else limit)
+        seen = read or _preview(opened, sources, keys, SCREEN if limit is None else limit, where)
         list_rows(seen.table)
         note(seen.note)
         _note_gaps(seen.inferred_versions, seen.skipped)
 
 
 def _small_changes(
-    table: explorer.Table, sources: ChangeSources, limit: int | None, keys: list[str]
+    table: explorer.Table, sources: ChangeSources, limit: int | None, keys: list[str], where: str | None
 ) -> ChangePreview | None:
     """The changes where they are read without Spark; None where Spark must read them."""
     from explorer.changed_rows.small_changes import small_changes
     from explorer.first_rows.first_rows import SparkOnly
 
     with patience("Reading the changes"):
-        found = small_changes(table, sources, limit, keys)
+        found = small_changes(table, sources, limit, keys, where)
     return None if isinstance(found, SparkOnly) else found
 
 
@@ -152,6 +162,7 @@ def _write(
     limit: int | None,
     output: Path,
     *,
+    where: str | None,
     read: ChangePreview | None,
     exact_csv: bool,
     as_json: bool,
@@ -161,7 +172,7 @@ def _write(
     if read is None:
         from explorer.spark.rows.row_streams import change_stream
 
-        stream = change_stream(table, sources, keys, readable=is_read_by_people(output), limit=limit)
+        stream = change_stream(table, sources, keys, where=where, readable=is_read_by_people(output), limit=limit)
         written = write_stream(stream, output, limit, exact_csv=exact_csv)
     else:
         written = write_rows(output, read.table.schema, iter(read.table.to_batches()), exact_csv=exact_csv)
@@ -185,12 +196,18 @@ def _write(
 
 
 def _print_json(
-    table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int | None, read: ChangePreview | None
+    table: explorer.Table,
+    sources: ChangeSources,
+    keys: list[str],
+    limit: int | None,
+    read: ChangePreview | None,
+    *,
+    where: str | None,
 ) -> None:
     if read is None:
         from explorer.spark.rows.row_streams import change_stream
 
-        print_stream(change_stream(table, sources, keys, readable=True, limit=limit), limit)
+        print_stream(change_stream(table, sources, keys, where=where, readable=True, limit=limit), limit)
     else:
         print_rows(read.table)
     if sources.inferred_versions or sources.skipped:
@@ -198,11 +215,13 @@ def _print_json(
         note(encode(gaps).decode())
 
 
-def _preview(table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int) -> ChangePreview:
+def _preview(
+    table: explorer.Table, sources: ChangeSources, keys: list[str], limit: int, where: str | None
+) -> ChangePreview:
     """The first changes through Spark."""
     from explorer.spark.changes.change_preview import preview_of_sources
 
-    seen: ChangePreview = waiting(preview_of_sources(table, sources, limit, keys))
+    seen: ChangePreview = waiting(preview_of_sources(table, sources, limit, keys, where))
     return seen
 
 

@@ -48,6 +48,7 @@ from explorer.core.versions.table_comparison import (
     TableDifference,
     column_pairs,
     field_texts,
+    is_inside,
     schema_of,
 )
 
@@ -147,7 +148,7 @@ def _renames(pairs: tuple[ColumnPair, ...]) -> Iterator[AlignmentStep]:
 def _drops(pairs: tuple[ColumnPair, ...]) -> Iterator[AlignmentStep]:
     alone = dict.fromkeys(pair.second[0] for pair in pairs if pair.first is None and pair.second is not None)
     for path in alone:
-        if path[:-1] not in alone:
+        if not is_inside(path, alone):
             name = format_column(path)
             yield AlignmentStep(DropColumns(columns=(name,)), differences=(name,))
 
@@ -155,7 +156,7 @@ def _drops(pairs: tuple[ColumnPair, ...]) -> Iterator[AlignmentStep]:
 def _additions(pairs: tuple[ColumnPair, ...], model: StructType) -> Iterator[AlignmentStep]:
     alone = {pair.first[0]: pair.first[1] for pair in pairs if pair.second is None and pair.first is not None}
     for path, field in alone.items():
-        if path[:-1] in alone:
+        if is_inside(path, alone):
             continue
         name = format_column(path)
         siblings = [each.name for each in model.fields] if len(path) == 1 else []

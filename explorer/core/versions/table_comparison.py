@@ -8,7 +8,7 @@ every table counts its own; a value that is each table's own, such as its ID, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -198,6 +198,11 @@ def column_pairs(first: StructType, second: StructType) -> tuple[ColumnPair, ...
 _Known = tuple[StructField, Path]
 
 
+def is_inside(path: Path, paths: Container[Path]) -> bool:
+    """Return whether a column is a part, at any depth, of one of some columns."""
+    return any(path[:length] in paths for length in range(1, len(path)))
+
+
 def _by_path(schema: StructType) -> dict[Path, _Known]:
     return {path: (field, physical) for path, physical, field in walk_physical(schema)}
 
@@ -225,10 +230,12 @@ def _differences(first: Snapshot, second: Snapshot, pairs: tuple[ColumnPair, ...
     yield from _order(pairs, schema_of(second))
     partitions = first.metadata.partition_columns, second.metadata.partition_columns
     if partitions[0] != partitions[1]:
-        yield TableDifference("partitioning", "columns", "value", *map(_listed, partitions))
+        one, other = map(_listed, partitions)
+        yield TableDifference("partitioning", "columns", "value", one, other)
     clusterings = _clustering(first), _clustering(second)
     if clusterings[0] != clusterings[1]:
-        yield TableDifference("clustering", "columns", "value", *(", ".join(names) or None for names in clusterings))
+        one, other = (", ".join(names) or None for names in clusterings)
+        yield TableDifference("clustering", "columns", "value", one, other)
     yield from _properties(first.metadata.configuration, second.metadata.configuration)
     yield from _protocols(first, second)
     yield from _domains(first.domain_metadata, second.domain_metadata)
@@ -245,9 +252,9 @@ def _columns(pairs: tuple[ColumnPair, ...]) -> Iterator[TableDifference]:
     one_sided = {pair.path for pair in pairs if pair.first is None or pair.second is None}
     for pair in pairs:
         match pair.first, pair.second:
-            case (path, field), None if path[:-1] not in one_sided:
+            case (path, field), None if not is_inside(path, one_sided):
                 yield TableDifference("column", format_column(path), PRESENCE, type_name(field.type), None)
-            case None, (path, field) if path[:-1] not in one_sided:
+            case None, (path, field) if not is_inside(path, one_sided):
                 yield TableDifference("column", format_column(path), PRESENCE, None, type_name(field.type))
             case (path, field), (other_path, other):
                 yield from _fields(format_column(path), field, format_column(other_path), other)
@@ -306,8 +313,8 @@ def _protocols(first: Snapshot, second: Snapshot) -> Iterator[TableDifference]:
     features, others = supported_features(one), supported_features(other)
     for feature in dict.fromkeys((*features, *others)):
         if (feature in features) != (feature in others):
-            has = [("supported" if feature in names else None) for names in (features, others)]
-            yield TableDifference("protocol", feature, PRESENCE, *has)
+            first_has, second_has = ("supported" if feature in names else None for names in (features, others))
+            yield TableDifference("protocol", feature, PRESENCE, first_has, second_has)
 
 
 def _domains(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[TableDifference]:

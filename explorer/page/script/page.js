@@ -463,6 +463,10 @@ export class Page {
 
   // A link shows others what is on show now: it names both versions, unless it is to follow the newest one.
   copyLink(element) {
+    if (element.dataset.query) {
+      this.copy(this.host.link(element.dataset.query), "link copied");
+      return;
+    }
     const values = new URLSearchParams(this.host.query());
     const shown = this.place("steps")?.dataset;
     const versions = { v: shown?.pinnedVersion, c: shown?.pinnedCompared };

@@ -96,4 +96,5 @@ def begin_work(window: NewWindow) -> WindowWork:
     works = [tab.work(window) for tab in TABS if tab.work is not None]
     # Of the Diff tab, which has two: versions of one table, and two tables.
     works.append(PairWork(window.tables, window.changed))
-    return WindowWork(works, key, picks_files=window.tables.picks_files)
+    tables = window.tables
+    return WindowWork(works, key, picks_files=tables.picks_files, other_names=tables.other_names)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
 from explorer.core.errors import RequestError
+from explorer.core.protocol.json_values import encode_json
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
+from explorer.page.kept_results import LASTING, KeptResult, KeptResults
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
@@ -32,12 +34,16 @@ class ErasureDesk:
     Args:
         changed: Called, on any thread, when something else is to be shown.
         beside: Returns the tables beside those of the window, and where these are all there are.
+        kept: Results that people share; None where nobody else can open an address.
     """
 
     def __init__(
-        self, changed: Callable[[], None], other_tables: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]]
+        self,
+        changed: Callable[[], None],
+        other_tables: Callable[[], tuple[Iterable[Neighbour], tuple[str, ...]]],
+        kept: KeptResults | None = None,
     ) -> None:
-        self._other_tables = other_tables
+        self._other_tables, self._kept = other_tables, kept
         self._work: SparkWork[dict[str, Erasure]] = SparkWork(changed)
 
     def start(self, facts: TableFacts, requests: Sequence[str]) -> None:
@@ -65,9 +71,47 @@ class ErasureDesk:
         predicates = {where: where for where in requests}
         return erasure_job(facts.log, predicates, datetime.now(UTC), others=others, looked_in=looked_in)
 
-    def proofs(self, facts: TableFacts, requests: Sequence[str]) -> Mapping[str, Erasure] | None:
-        """Return the proof of each of some conditions on a table, if these are what was searched."""
-        return self._work.about(_key(facts, requests))
+    def proofs(self, facts: TableFacts, requests: Sequence[str], shared: str = "") -> Mapping[str, Erasure] | None:
+        """Return the proof of each of some conditions on a table, if these are what was searched.
+
+        Args:
+            facts: The table.
+            requests: The conditions.
+            shared: The ID of a result that somebody shared, which counts unless this window has searched.
+        """
+        key = _key(facts, requests)
+        own = self._work.about(key)
+        kept = self.kept(facts, requests, shared)
+        if own is not None or kept is None:
+            return own
+        assert isinstance(kept.value, dict), "what is kept about a search are its proofs"
+        return kept.value
+
+    def kept(self, facts: TableFacts, requests: Sequence[str], shared: str) -> KeptResult | None:
+        """Return the result that somebody shared, if it is about this; None if it has expired."""
+        return self._kept.find(shared, _key(facts, requests)) if self._kept is not None and shared else None
+
+    @property
+    def shares(self) -> bool:
+        """Whether others can open a result."""
+        return self._kept is not None
+
+    def share(self, facts: TableFacts, requests: Sequence[str]) -> str:
+        """Keep what was searched for others; return the ID.
+
+        Raises:
+            RequestError: Nothing was searched, or it is too large to be kept.
+        """
+        proofs = self._work.about(_key(facts, requests))
+        if self._kept is None or not proofs:
+            raise RequestError("There is no result to share. Search first.", field="result")
+        size = sum(len(encode_json(erasure_document(proof))) for proof in proofs.values())
+        id_ = self._kept.keep(_key(facts, requests), dict(proofs), size)
+        if id_ is None:
+            raise RequestError(
+                "This result is too large to be kept here. Download the statement, and hand that on.", field="result"
+            )
+        return id_
 
 
 def _key(facts: TableFacts, requests: Sequence[str]) -> Hashable:
@@ -76,7 +120,8 @@ def _key(facts: TableFacts, requests: Sequence[str]) -> Hashable:
 
 def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
     desk, requests = work.of(ErasureDesk), _requests(address)
-    proofs = desk.proofs(view.facts, requests) or {}
+    proofs = desk.proofs(view.facts, requests, address.result) or {}
+    kept = desk.kept(view.facts, requests, address.result)
     proof_shown = proofs.get(address.where.strip())
     snapshot = view.facts.snapshot(view.facts.last)
     values: dict[str, Any] = {
@@ -89,6 +134,10 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
         "result": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
         "newest": view.facts.last,
+        "shares": desk.shares,
+        "kept_until": None if kept is None else kept.until,
+        "expired": bool(address.result) and kept is None and desk.shares,
+        "kept_days": LASTING.days,
         "outdated": proof_shown is not None and proof_shown.version < view.facts.last,
     }
     return Tab(
@@ -125,7 +174,7 @@ def _due(address: Address) -> date | None:
 
 
 def _required(view: TableView, address: Address, work: WindowWork) -> Erasure:
-    proofs = work.of(ErasureDesk).proofs(view.facts, _requests(address))
+    proofs = work.of(ErasureDesk).proofs(view.facts, _requests(address), address.result)
     if not proofs:
         raise RequestError("Nothing has been searched yet.", field="list")
     return proofs[address.where.strip()]
@@ -162,7 +211,11 @@ def _stated(view: TableView, address: Address, work: WindowWork) -> ErasureState
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:
-    return {"erasure": partial(_search, window), "erasure-cancel": partial(_cancel, window)}
+    return {
+        "erasure": partial(_search, window),
+        "erasure-cancel": partial(_cancel, window),
+        "erasure-share": partial(_share, window),
+    }
 
 
 def _search(window: Window, message: Message) -> None:
@@ -173,12 +226,24 @@ def _search(window: Window, message: Message) -> None:
         # A name is of one request: each of several has its own statement.
         "reference": message.text("reference").strip() if len(requests) == 1 else "",
         "due": message.text("due"),
+        "result": "",
     }
     begin_reading(window, message, _start(window), answers)
 
 
 def _start(window: Window) -> Any:
     return lambda view, address: window.work.of(ErasureDesk).start(view.facts, _requests(address))
+
+
+def _share(window: Window, message: Message) -> None:
+    """Keep the result for others, and put its ID into the address."""
+    if window.view is None:
+        window.answer(message)
+        return
+    address = Address.parse(window.query)
+    window.query = address.to(result=window.work.of(ErasureDesk).share(window.view.facts, _requests(address)))
+    window.answer(message, query=window.query)
+    window.redraw()
 
 
 def _cancel(window: Window, message: Message) -> None:
@@ -198,5 +263,5 @@ TAB = TabSpec(
         "erasure-page": _statement_page,
     },
     messages=_messages,
-    work=lambda window: ErasureDesk(window.changed, window.tables.beside),
+    work=lambda window: ErasureDesk(window.changed, window.tables.beside, window.tables.kept),
 )

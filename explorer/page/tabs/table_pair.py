@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -24,11 +25,14 @@ from explorer.views.listing import Listing
 from explorer.views.pair_view import PairView, pair_view
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.differences import RowDifferences, row_differences
-from explorer.views.rows.row_work import learning, names_in
-from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, start_notice
+from explorer.views.rows.row_work import names_in, quoted_name
+from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
+
+if TYPE_CHECKING:
+    from explorer.job import Job
 
 _OF_EACH_KIND: Final = 100
-_Key = tuple[int, int, str, int]
+_SUGGESTED: Final = 200
 
 
 class IntentsFile(JsonRecord, frozen=True, kw_only=True):
@@ -38,6 +42,26 @@ class IntentsFile(JsonRecord, frozen=True, kw_only=True):
     model: str
     model_version: int
     intents: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A comparison: the table of the page and its version, what was asked, the other table and its version."""
+
+    model: TableFacts
+    model_version: int
+    asked: tuple[str, str]
+    facts: TableFacts
+    version: int
+    shown: PairView
+
+    def is_of(self, view: TableView, address: Address) -> bool:
+        """Return whether it is of what a window shows."""
+        return (self.model, self.model_version, self.asked) == (view.facts, view.version, _asked(address))
+
+
+def _asked(address: Address) -> tuple[str, str]:
+    return address.other, address.other_version
 
 
 class PairWork:
@@ -51,44 +75,38 @@ class PairWork:
     def __init__(self, tables: Tables, changed: Callable[[], None]) -> None:
         self._tables = tables
         self._lock = threading.Lock()
-        self._found: tuple[_Key, TableFacts, int, PairView] | None = None
-        self._problem: tuple[str, str, Problem] | None = None
+        self._found: _Found | None = None
+        self._problem: tuple[tuple[str, str], Problem] | None = None
         self._rows: SparkWork[RowDiffPreview] = SparkWork(changed)
-
-    @property
-    def others(self) -> tuple[str, ...] | None:
-        """Names of tables to compare with; None where there is but one table."""
-        return self._tables.other_names()
 
     def prepare(self, view: TableView, address: Address) -> None:
         """Compare the logs of the two tables, unless that was done; what is wrong with the other is kept."""
         try:
             facts = self._tables.other(address.other)
             version = facts.version_named(address.other_version) if address.other_version else facts.last
-            key = id(view.facts), view.version, facts.location, version
             with self._lock:
-                if self._found is not None and self._found[0] == key and self._found[1] is facts:
-                    self._problem = None
-                    return
-            model, changed = view.facts.snapshot(view.version), facts.snapshot(version)
-            found = compare_tables(model, changed, (view.facts.location, facts.location))
-            shown = pair_view(found, alignment(model, changed, found.differences))
+                found = self._found
+            if found is not None and found.is_of(view, address) and (found.facts, found.version) == (facts, version):
+                problem = None
+            else:
+                model, changed = view.facts.snapshot(view.version), facts.snapshot(version)
+                compared = compare_tables(model, changed, (view.facts.location, facts.location))
+                shown = pair_view(compared, alignment(model, changed, compared.differences))
+                found, problem = _Found(view.facts, view.version, _asked(address), facts, version, shown), None
         except ExplorerError as error:
-            with self._lock:
-                self._problem = address.other, address.other_version, problem_of(error)
-            return
+            found, problem = None, problem_of(error)
         with self._lock:
-            self._found, self._problem = (key, facts, version, shown), None
+            self._found, self._problem = found, None if problem is None else (_asked(address), problem)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows of the two through Spark; a running comparison is stopped."""
         self.prepare(view, address)
-        pair = self._pair(view)
-        if pair is None:
+        found = self._of(view, address)
+        if found is None:
             raise RequestError("The other table cannot be read, so its rows cannot be compared.", field="with")
-        facts, version = pair
+        facts, version = found.facts, found.version
 
-        def make() -> Any:
+        def make() -> Job[RowDiffPreview]:
             from explorer.spark.engine.session import require_pyspark
 
             require_pyspark()
@@ -98,53 +116,46 @@ class PairWork:
             second = facts.log, facts.snapshot(version)
             return table_row_preview(first, second, names_in(address.keys) or None, _OF_EACH_KIND)
 
-        made: Callable[[], Any | ReadyResult[RowDiffPreview]] = learning(view.facts.log, make)
-        self._rows.begin(self._rows_key(view, address), made)
+        self._rows.begin(self._rows_key(view, address), make)
 
     def stop_reading(self) -> None:
         """Stop a running comparison."""
         self._rows.cancel()
 
-    def shown(self, view: TableView) -> PairView | None:
+    def shown(self, view: TableView, address: Address) -> PairView | None:
         """Return the comparison of what is on show; None if it could not be made."""
-        with self._lock:
-            found = self._found
-        is_of = found is not None and found[0][:2] == (id(view.facts), view.version)
-        return found[3] if found is not None and is_of else None
+        found = self._of(view, address)
+        return None if found is None else found.shown
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the template."""
+        found = self._of(view, address)
         with self._lock:
-            found, problem = self._found, self._problem
-        failed = problem[2] if problem is not None and problem[:2] == (address.other, address.other_version) else None
-        pair = None if failed is not None else self.shown(view)
+            problem = self._problem
         key = self._rows_key(view, address)
         preview = self._rows.about(key)
         rows: RowDifferences | None = None if preview is None else row_differences(preview)
+        fields = view.facts.snapshot(view.version).schema.fields[:_SUGGESTED] if found is not None else ()
         return {
-            "pair": pair,
-            "pair_problem": failed,
-            "other_version": found[2] if pair is not None and found is not None else None,
-            "other_last": found[1].last if pair is not None and found is not None else None,
+            "pair": None if found is None else found.shown,
+            "pair_problem": problem[1] if problem is not None and problem[0] == _asked(address) else None,
+            "other_version": None if found is None else found.version,
+            "other_last": None if found is None else found.facts.last,
             "rows": rows,
             "rows_job": self._rows.state if self._rows.key == key else WorkState(),
             "rows_keys": address.keys,
-            "rows_columns": tuple(field.name for field in view.facts.snapshot(view.version).schema.fields[:200])
-            if pair is not None
-            else (),
+            "rows_columns": tuple(quoted_name(field.name) for field in fields),
             "rows_estimate": f"Spark reads all rows of both tables.{start_notice()}",
         }
 
-    def _pair(self, view: TableView) -> tuple[TableFacts, int] | None:
+    def _of(self, view: TableView, address: Address) -> _Found | None:
         with self._lock:
-            found, problem = self._found, self._problem
-        if found is None or problem is not None or found[0][:2] != (id(view.facts), view.version):
-            return None
-        return found[1], found[2]
+            found = self._found
+        return found if found is not None and found.is_of(view, address) else None
 
     def _rows_key(self, view: TableView, address: Address) -> tuple[object, ...]:
-        pair = self._pair(view)
-        other = None if pair is None else (pair[0].location, pair[1])
+        found = self._of(view, address)
+        other = None if found is None else (found.facts.location, found.version)
         return (view.facts.location, view.version, other, address.keys)
 
 
@@ -189,25 +200,25 @@ def _cancel(window: Window, message: Message) -> None:
 
 def differences_export(view: TableView, address: Address, work: WindowWork) -> Listing:
     """Return what differs as a list."""
-    return arranged(_shown(view, work).differences, address)
+    return arranged(_shown(view, address, work).differences, address)
 
 
-def bounds_export(view: TableView, _address: Address, work: WindowWork) -> Listing:
+def bounds_export(view: TableView, address: Address, work: WindowWork) -> Listing:
     """Return the bounds of both as a list."""
-    return _shown(view, work).bounds
+    return _shown(view, address, work).bounds
 
 
 def intents_export(view: TableView, address: Address, work: WindowWork) -> Document:
     """Return the intents that would align the other table as a document."""
-    pair = _shown(view, work)
+    pair = _shown(view, address, work)
     content: msgspec.Struct = IntentsFile(
         table=address.other, model=address.table, model_version=view.version, intents=tuple(pair.intents)
     )
     return Document("intents", "intents", content)
 
 
-def _shown(view: TableView, work: WindowWork) -> PairView:
-    pair = work.of(PairWork).shown(view)
+def _shown(view: TableView, address: Address, work: WindowWork) -> PairView:
+    pair = work.of(PairWork).shown(view, address)
     if pair is None:
         raise RequestError("There is no comparison to export on this page.", field="list")
     return pair

@@ -101,7 +101,7 @@ def table_row_diff(
             features=["names that differ in case alone"],
             operation="compare the rows",
         )
-    scans = scan(*first), scan(*second)
+    scans = _scanned(*first), _scanned(*second)
     one = scans[0].frame.select(*(_typed(ours.name, ours, kind) for ours, _, kind in shared))
     other = scans[1].frame.select(*(_typed(theirs.name, theirs, kind) for _, theirs, kind in shared))
     files = [snapshot.logical_files.select(_LISTED) for snapshot in snapshots]
@@ -201,6 +201,15 @@ def _shared(
             continue
         shared.append((ours, theirs, StructField(ours.name, kind)))
     return shared, tuple(left_out)
+
+
+def _scanned(log: DeltaLog, snapshot: Snapshot) -> Scan:
+    """Plan the reading of one of the tables; an error names it."""
+    try:
+        return scan(log, snapshot)
+    except ExplorerError as error:
+        error.table = error.table or log.location
+        raise
 
 
 def _typed(name: str, field: StructField, meant: StructField) -> Column:

@@ -128,6 +128,7 @@ def change_stream(
     sources: ChangeSources,
     keys: Sequence[str] = (),
     *,
+    where: str | None = None,
     readable: bool = False,
     limit: int | None = None,
 ) -> RowStream:
@@ -135,7 +136,7 @@ def change_stream(
 
     Args:
         sources: Where the changes are.
-        keys: As in `explorer.spark.changes.changes.changes`.
+        keys, where: As in `explorer.spark.changes.changes.changes`.
         readable, limit: As in `RowStream`.
     """
     schema = log.snapshot(sources.schema_version).schema
@@ -145,7 +146,7 @@ def change_stream(
         from explorer.spark.changes.changes import changes_of
 
         for files in _groups(sources.files, sources.next_cut, single=in_one_piece):
-            yield StreamPart.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys), files)
+            yield StreamPart.of(changes_of(log, msgspec.structs.replace(sources, files=files), keys, where), files)
 
     return RowStream(
         f"Changes of {log.name}, versions {sources.from_version} to {sources.to_version}",

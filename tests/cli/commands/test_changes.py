@@ -125,3 +125,19 @@ def test_holes_and_bad_requests_end_before_spark_starts(cli: Call, tmp_path: Pat
     assert cli("changes", _table(), "--from", 99, "--json").error()["error"] in ("VersionNotFound", "RequestError")
     assert cli("changes", _table(), "--json").code == 2
     assert cli("changes", _table(), "--from", 2, "--output", tmp_path / "out.xlsx", "--json").code == 2
+
+
+def test_a_condition_leaves_the_changes_that_meet_it(cli: Call) -> None:
+    everything = cli("changes", _table(), "--from", 2, "--to", 10, "--json").lines()
+    some = cli("changes", _table(), "--from", 2, "--to", 10, "--where", "id > 3", "--json").lines()
+    wanted = [row for row in everything if row["id"] is not None and row["id"] > 3]
+    assert some == wanted
+    assert 0 < len(some) < len(everything)
+
+
+def test_a_rename_ends_a_range_unless_it_is_to_be_read_across(cli: Call) -> None:
+    range_ = ("changes", _table("column-mapping"), "--from", 1, "--to", 9, "--inferred", "--json")
+    assert cli(*range_).error()["error"] == "ChangeFeedGap"
+    result = cli(*range_, "--across-renames")
+    assert result.code == 0
+    assert result.out

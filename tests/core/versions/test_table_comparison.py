@@ -1,4 +1,4 @@
-"""Two tables side by side: a table is like itself, what differs is what other readers see, and steps lead to likeness."""
+"""Two tables side by side: a table is like itself, others differ as other readers see them, and steps align them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_columns_types_partitions_and_files_that_differ_are_those_that_deltalake
     ours = [explorer.open_table(folder) for folder in folders]
     theirs = [DeltaTable(folder) for folder in folders]
     found = ours[0].compare(ours[1])
-    columns = {each.name: (each.first is None, each.second is None) for each in found.differences if "." not in each.name
-               and each.aspect == "column" and each.what == "presence"}  # fmt: skip
+    present = [each for each in found.differences if each.aspect == "column" and each.what == "presence"]
+    columns = {each.name: (each.first is None, each.second is None) for each in present if "." not in each.name}
     names = [{field.name for field in table.schema().fields} for table in theirs]
     assert {name for name, sides in columns.items() if sides == (False, True)} == names[0] - names[1]
     assert {name for name, sides in columns.items() if sides == (True, False)} == names[1] - names[0]
