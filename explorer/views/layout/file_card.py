@@ -202,5 +202,3 @@ def _of(column: StatisticsColumn, ranges: dict[str, object]) -> Bounds | None:
         return None
     texts = ["" if value is None else fmt.plain(fmt.value_text(value, 200)) for value in (low, high)]
     return Bounds(column.name, *texts, "" if nulls is None else f"{nulls:,} null" if nulls else "")
-
-

@@ -99,6 +99,4 @@ def _named(versions: Int64s, commits: Commits) -> FileWriters:
         ordered.append(len(places))
     ranks = np.zeros(len(places) + 1, np.int64)
     ranks[ordered] = np.arange(len(ordered))
-    return FileWriters(
-        np.where(recorded, versions, UNKNOWN), ranks[codes], tuple(writers[place] for place in ordered)
-    )
+    return FileWriters(np.where(recorded, versions, UNKNOWN), ranks[codes], tuple(writers[place] for place in ordered))

@@ -192,9 +192,7 @@ def test_bounds_are_those_of_the_file_alone(tmp_path: Path) -> None:
 
 def test_many_partitions_are_drawn_by_their_outer_column_and_many_of_that_together(tmp_path: Path) -> None:
     created = [small_logs.PROTOCOL, metadata({"id": "long", "a": "integer", "b": "string"}, ("a", "b"))]
-    files = [
-        add(f"{a}-{b}", 1, size=1_000, partition_values={"a": str(a), "b": b}) for a in range(100) for b in "xyz"
-    ]
+    files = [add(f"{a}-{b}", 1, size=1_000, partition_values={"a": str(a), "b": b}) for a in range(100) for b in "xyz"]
     found = TableFacts(explorer.open_table(small_logs.write_log(tmp_path / "t", [[*created, *files]])))
     layout = table_layout(found, 0)
     assert (layout.partitions, layout.axis, len(layout.bars)) == (300, "a", 34)

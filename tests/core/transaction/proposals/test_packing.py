@@ -32,17 +32,18 @@ def _plainly(files: list[tuple[str, int, int]], target: int) -> list[set[int]]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_files_are_packed_as_one_by_one(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311  # a repeatable sequence, no secret
+    chance = random.Random(seed)
     files = [
         (chance.choice("abc"), chance.choice([0, 1, 7, 40, 99, 100, 101, 250, chance.randrange(300)]),
          chance.choice([0, 0, 0, 5, 6]))
         for _ in range(chance.randrange(60))
     ]  # fmt: skip
     created = [MASKED, metadata({"id": "long", "p": "string"}, ("p",))]
+    vectors = [vector(str(place), masked) if masked else None for place, (_, _, masked) in enumerate(files)]
     added = [
-        add(f"{place:03}", 100, size=size, partition_values={"p": name}, vector=vector(str(place), masked) if masked else None)
-        for place, (name, size, masked) in enumerate(files)
-    ]  # fmt: skip
+        add(f"{place:03}", 100, size=size, partition_values={"p": name}, vector=vectors[place])
+        for place, (name, size, _) in enumerate(files)
+    ]
     snapshot: explorer.Snapshot = small_logs.table({0: created, 1: added}).snapshot()
     listed = snapshot.files()
     order = [int(path) for path in listed.column("path").to_pylist()]
