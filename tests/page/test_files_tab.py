@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -13,6 +14,7 @@ import pytest
 
 from explorer.page.address import Address
 from explorer.page.pages import table_page
+from explorer.page.tabs.files import LayoutWork
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import hostile_tables
@@ -68,6 +70,18 @@ def test_a_footer_that_cannot_be_read_is_said_in_its_card_and_the_rest_stays(roo
     assert "Restore it from a backup" in Elements(side).text
     assert "Bounds" in side
     assert "Life in versions" in side
+
+
+def test_no_file_but_a_live_one_is_read(root: Path) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t&tab=files&file=../broken/a.parquet")
+    window.ask("footer", path="../broken/a.parquet")
+    footers = window.session.work.of(LayoutWork).footers
+    view, end = window.session.view, time.monotonic() + 30
+    while (problem := footers.state(view, "../broken/a.parquet").problem) is None:
+        assert time.monotonic() < end
+        window.turn()
+    assert "no live file" in problem.message
+    assert footers.footer(view, "../broken/a.parquet") is None
 
 
 def test_an_address_alone_reads_no_footer(root: Path) -> None:
