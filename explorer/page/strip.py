@@ -22,6 +22,7 @@ from explorer.views.table_view import LEAST_WINDOW, clamped
 _DAY: Final = 86_400_000
 _PERIODS: Final = (("30 d", 30 * _DAY), ("1 y", 365 * _DAY))
 _BESIDE: Final = 32
+_MOST_READABLE: Final = 12
 _WIDEST: Final = 2200
 _LOW: Final = 680
 
@@ -119,7 +120,15 @@ def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ..
         first=facts.first,
         last=facts.last,
         others=others,
+        readable=_readable(view) if broken else (),
     )
+
+
+def _readable(view: TableView) -> tuple[int, ...]:
+    """Return the last versions before the one at which the history ends."""
+    problem, first = view.facts.problem, view.facts.first
+    named = None if problem is None else problem.facts().get("version")
+    return tuple(range(max(first, named - _MOST_READABLE), named)) if isinstance(named, int) else ()
 
 
 def opening(view: TableView) -> str:

@@ -71,8 +71,8 @@ class AllowedRoots:
         plain = _PATTERN.search(location) is None and (_SCHEME.match(location) is None or _KNOWN.match(location))
         if not plain or not self.allow(location):
             raise NotAllowed(
-                f"The source {location!r} is outside the folders this server serves, or its path does not say where it is. Copy it into "
-                f"{self._named}, and give that path without links, patterns, and '..'.",
+                f"The source {location!r} is outside the folders this server serves, or its path does not say where it "
+                f"is. Copy it into {self._named}, and give that path without links, patterns, and '..'.",
                 location=location,
                 field="source",
             )

@@ -19,6 +19,7 @@ from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.config import ConfigDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
+from explorer.cli.commands.layout import LayoutDocument
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
@@ -55,6 +56,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "columns": (Printed("columns", LineageLine, lines=True),),
     "files": (
         Printed("files", FileLine, lines=True),
+        Printed("files-layout", LayoutDocument, "with --layout"),
         Printed("files-condition", UndecidedParts, "on stderr, if statistics cannot decide a part of --where"),
     ),
     "deletion-vectors": (Printed("deletion-vectors", MaskedFileLine, lines=True),),

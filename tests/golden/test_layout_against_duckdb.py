@@ -85,8 +85,8 @@ def test_the_layout_is_that_of_a_replay_in_sql(table: Path) -> None:
     for each in (group for group in layout.groups if group.group.writer is not None):
         assert each.files == counted[each.group.writer.operation, each.group.writer.author]
     assert sum(each.files for each in layout.groups) == len(paths)
-    for bars in (layout.bars, layout.bins):
-        assert not bars or sum(sum(bar.files) for bar in bars) == len(paths) - (layout.empty if bars is layout.bins else 0)
+    assert not layout.bars or sum(sum(bar.files) for bar in layout.bars) == len(paths)
+    assert sum(sum(each.files) for each in layout.bins) == len(paths) - layout.empty
     for each in layout.bins:
         within = [path for path in paths if each.low <= expected[path][0] < each.high]
         assert sum(each.files) == len(within)

@@ -79,8 +79,7 @@ def _wrong_of_all(subject: Subject) -> tuple[Finding, ...]:
                 Evidence(_as_of(wrong)),
                 *([Evidence(f"has written this table: {named([client.client for client in used])}")] if used else ()),
             ),
-            effect=_effect(True, one)
-            + ("" if used else f" {'It' if one else 'They'} never wrote this table."),
+            effect=_effect(True, one) + ("" if used else f" {'It' if one else 'They'} never wrote this table."),
             remedy=_list_them(subject),
         ),
     )

@@ -71,6 +71,7 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         evidence=(
             commit_evidence(subject, version),
             Evidence(f"{fmt.percent(loss, rows[worst - 1])} of the rows", Place("difference", version, before)),
+            *_both_ways(subject, version),
             *more,
         ),
         effect=_until(before, state, deadline, subject.now)
@@ -84,6 +85,14 @@ def _lost(subject: Subject, rows: Float64s, places: Int64s) -> Finding:
         cause=version if readable else None,
         deadline=deadline if readable else None,
     )
+
+
+def _both_ways(subject: Subject, version: int) -> tuple[Evidence, ...]:
+    """Return how many rows came and went, where a commit did both: its bar shows more than its loss."""
+    commit = subject.commits.record(version)
+    if commit is None or not commit.rows_added or not commit.rows_removed:
+        return ()
+    return (Evidence(f"{fmt.count(commit.rows_removed)} removed, {fmt.count(commit.rows_added)} added"),)
 
 
 def _until(version: int, state: VersionState, deadline: int | None, now: int) -> str:
@@ -108,7 +117,11 @@ def _came_back(subject: Subject, rows: Float64s, at: int, back: int) -> Finding:
         severity="info",
         label=f"rows lost and restored, v{version}",
         title=f"{fmt.plural(loss, 'row')} fewer after one commit, and restored",
-        evidence=(commit_evidence(subject, version), commit_evidence(subject, restored)),
+        evidence=(
+            commit_evidence(subject, version),
+            *_both_ways(subject, version),
+            commit_evidence(subject, restored),
+        ),
         effect="Readers of the table in between missed them"
         + (f"; {fmt.plural(between, 'commit')} lie between." if between else "."),
         remedy=see(subject, "See the lost rows", Place("difference", version, int(versions[at - 1]))),

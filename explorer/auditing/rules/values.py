@@ -50,7 +50,8 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
             rule="nullable-without-nulls",
             severity="info",
             label=f"{fmt.plural(len(free), 'column')} could be NOT NULL",
-            title=f"{fmt.plural(len(free), 'column allows', 'columns allow')} nulls; {'it has none' if one else 'none has any'}",
+            title=f"{fmt.plural(len(free), 'column allows', 'columns allow')} nulls; "
+            + ("it has none" if one else "none has any"),
             evidence=(
                 Evidence(named(free), Place("statistics", column=free[0])),
                 Evidence(f"{fmt.plural(rows, 'row')}, with null counts for every file"),

@@ -165,6 +165,14 @@ def files(
     *,
     where: WhereOption = None,
     limit: FilesOption = None,
+    layout: Annotated[
+        bool,
+        typer.Option(
+            "--layout",
+            help="Print sizes, writers, small files, and what OPTIMIZE would do, instead of the files. Not with "
+            "--where, --limit, or --spark.",
+        ),
+    ] = False,
     spark: LogSparkOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
@@ -179,6 +187,13 @@ def files(
         opened = open_named(table)
         snapshot = snapshot_named(opened, version)
     warn_without_schema(snapshot)
+    if layout:
+        if where is not None or limit is not None or spark is not None:
+            raise RequestError("--layout describes all files, without Spark; leave out --where, --limit, and --spark.")
+        from explorer.cli.commands.layout import print_layout
+
+        print_layout(opened, snapshot.version, as_json=json)
+        return
     if where is not None:
         _say_unsplittable(snapshot, where, as_json=json)
     most = SCREEN if spark is not None and limit is None and not json else limit

@@ -24,7 +24,8 @@ _OWN: Final = """
   border-radius: 8px; overflow: clip; }
 .explorer > .awaited { padding: 14px 16px; color: var(--muted); }
 #busy, #toast { position: absolute; }
-#bar, #strip, #tabs, #notice, #silence { position: static; }
+#bar, #tabs, #notice, #silence { position: static; }
+#strip { position: relative; top: 0; }
 [data-home], .skip { display: none !important; }
 """
 

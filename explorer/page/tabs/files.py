@@ -171,4 +171,3 @@ TAB = TabSpec(
     work=LayoutWork,
     shows=("files",),
 )
-

@@ -167,6 +167,11 @@ def calendar_ticks(versions: Int64s, times: Int64s, most: int) -> list[Tick]:
         places = np.searchsorted(times, [_ms(bound) for bound in bounds])
         # Units without a commit share the place of the next one, and have no tick of their own.
         bounds_by_place = {int(place): bound for place, bound in zip(places, bounds, strict=True) if place < len(times)}
+        if (
+            unit in {"minute", "hour"}
+            and len({bound.date() for bound in bounds_by_place.values()}) == len(bounds_by_place) > 1
+        ):
+            continue  # Days say as much.
         if 0 < len(bounds_by_place) <= most:
             return _labelled({float(versions[place]) - 0.5: bound for place, bound in bounds_by_place.items()}, unit)
     return []
@@ -196,15 +201,16 @@ def apart(places: Float64s, gap: float) -> list[int]:
 
 def _labelled(bounds: dict[float, datetime], unit: str) -> list[Tick]:
     ticks: list[Tick] = []
-    year = month = -1
+    year = month = day = -1
     for place, bound in sorted(bounds.items()):
         new_year, new_month = bound.year != year, bound.month != month
-        ticks.append(Tick(place, _text(bound, unit, new_year=new_year, new_month=new_month)))
-        year, month = bound.year, bound.month
+        new_day = new_month or bound.day != day
+        ticks.append(Tick(place, _text(bound, unit, new_year=new_year, new_month=new_month, new_day=new_day)))
+        year, month, day = bound.year, bound.month, bound.day
     return ticks
 
 
-def _text(bound: datetime, unit: str, *, new_year: bool, new_month: bool) -> str:
+def _text(bound: datetime, unit: str, *, new_year: bool, new_month: bool, new_day: bool) -> str:
     if unit == "year":
         return str(bound.year)
     if unit == "month":
@@ -212,9 +218,7 @@ def _text(bound: datetime, unit: str, *, new_year: bool, new_month: bool) -> str
     if unit in {"week", "day"}:
         day = f"{bound:%a} {bound.day}"
         return f"{day} {bound:%b} {bound.year}" if new_year else f"{day} {bound:%b}" if new_month else day
-    return (
-        f"{bound:%H:%M}" if (bound.hour or bound.minute) and not new_year else f"{bound.day} {bound:%b} {bound:%H:%M}"
-    )
+    return f"{bound.day} {bound:%b} {bound:%H:%M}" if new_day else f"{bound:%H:%M}"
 
 
 def _bounds(start: datetime, end: datetime, unit: str, size: int) -> Iterator[datetime]:

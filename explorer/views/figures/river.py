@@ -132,7 +132,7 @@ def _by(version: int, authors: Mapping[int, str]) -> str:
 def _cross(version: int, row: int, theme: Theme, authors: Mapping[int, str]) -> Part:
     return {
         "type": "scatter", "mode": "markers", "x": [version - 0.5], "y": [row], "cliponaxis": False,
-        "marker": {"symbol": "x-thin", "size": 9, "line": {"color": theme.danger, "width": 2.4}},
+        "marker": {"symbol": "x-thin", "size": 9, "line": {"color": theme.muted, "width": 2.4}},
         "hovertext": [f"dropped at v{version}{_by(version, authors)}"], "hoverinfo": "text",
     }  # fmt: skip
 
@@ -160,7 +160,7 @@ def _line_notes(
             notes.append(_note("", "x", stretch.from_version, row, theme.ink, yshift=14, size=11, html=text))
         previous = stretch
     if line.dropped_at is not None:
-        notes.append(_note(f"dropped v{line.dropped_at}", "x", line.dropped_at, row, theme.danger, xshift=4, size=11))
+        notes.append(_note(f"dropped v{line.dropped_at}", "x", line.dropped_at, row, theme.muted, xshift=4, size=11))
     if line.reused is not None and line.spans:
         first = line.spans[0]
         notes.append(

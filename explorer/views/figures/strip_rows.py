@@ -229,7 +229,8 @@ def lane_labels(
             text = fmt.plotly_text(label, 60)
             if text and (right - left) / axis.pixel >= CHARACTER * len(text) + _ROOM:
                 labels.append({
-                    "x": left, "y": rows.share(y + _ABOVE), "xref": "x", "yref": "paper", "xshift": 2, "xanchor": "left",
+                    "x": left, "y": rows.share(y + _ABOVE), "xref": "x", "yref": "paper", "xshift": 2,
+                    "xanchor": "left",
                     "yanchor": "middle", "showarrow": False, "text": text,
                     "borderpad": 0, "height": 11, "font": {"size": 10, "color": theme.muted},
                 })  # fmt: skip

@@ -88,6 +88,11 @@ def file_card(facts: TableFacts, version: int, name: str) -> FileCard | None:
     return facts.keep(("file card", version, name), lambda: _card(facts, version, name))
 
 
+def row_of_file(facts: TableFacts, version: int, path: str) -> int:
+    """Return the row of a path among the live files of a version; -1 if it is not live."""
+    return int(pc.index(facts.snapshot(version).files(["path"]).column(0), path).as_py())
+
+
 def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
     path = facts.file_names(version).path(name)
     entries = file_facts(facts, version, name)
@@ -96,7 +101,7 @@ def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
         return None
     events = life[: _MOST_EVENTS // 2] + life[-_MOST_EVENTS // 2 :] if len(life) > _MOST_EVENTS else life
     first = life[0] if life else None
-    row = -1 if entries is None else _row(facts, version, path)
+    row = -1 if entries is None else row_of_file(facts, version, path)
     bounds: list[Bounds] = []
     without, tight, problem = 0, True, None
     share = None
@@ -120,11 +125,6 @@ def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
         tight,
         problem,
     )
-
-
-def _row(facts: TableFacts, version: int, path: str) -> int:
-    found = pc.index(facts.snapshot(version).files(["path"]).column(0), path).as_py()
-    return int(found)
 
 
 def _life(facts: TableFacts, path: str) -> list[LifeEvent]:
@@ -202,5 +202,3 @@ def _of(column: StatisticsColumn, ranges: dict[str, object]) -> Bounds | None:
         return None
     texts = ["" if value is None else fmt.plain(fmt.value_text(value, 200)) for value in (low, high)]
     return Bounds(column.name, *texts, "" if nulls is None else f"{nulls:,} null" if nulls else "")
-
-

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from explorer import formatting as fmt
-from explorer.core.errors import ExplorerError, StorageError
+from explorer.core.errors import ExplorerError, RequestError, StorageError
 from explorer.core.protocol.file_contents import FileContents, StoredColumn, file_contents
 from explorer.core.versions.snapshot import Snapshot
+from explorer.views.layout.file_card import row_of_file
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.spark_work import SparkWork, WorkState
 
@@ -95,6 +96,9 @@ class FooterWork:
             from explorer.job import Job
 
             path = facts.file_names(request.version).path(name)
+            # A message may name any path: no other file is read.
+            if row_of_file(facts, request.version, path) < 0:
+                raise RequestError(f"Version {request.version} has no live file of this name. Choose one of its files.")
             job: Job[FileContents] = Job("Footer of a file", _ThisProcess())
             job.begin(partial(_read, facts.log.store, path))
             return job

@@ -357,9 +357,7 @@ def _bars(figures: FileFigures, groups: FileGroups) -> tuple[LayoutBar, ...]:
     codes = (figures.places // width) * count + groups.codes
     files = np.bincount(codes, minlength=bars * count).reshape(bars, count)
     sizes = _sums(codes, figures.sizes, bars * count).reshape(bars, count)
-    return tuple(
-        _bar(figures.names[bar * width : (bar + 1) * width], files[bar], sizes[bar]) for bar in range(bars)
-    )
+    return tuple(_bar(figures.names[bar * width : (bar + 1) * width], files[bar], sizes[bar]) for bar in range(bars))
 
 
 def _bar(names: tuple[str, ...], files: Int64s, sizes: Int64s) -> LayoutBar:
@@ -425,6 +423,4 @@ def _with_commits(facts: TableFacts, version: int) -> Listing:
     versions = figures.writers.versions
     commits = pa.array(versions, mask=versions < 0)
     column = ListingColumn("commit", "commit", "version", "not in the log")
-    return replace(
-        listing, columns=(*listing.columns, column), table=listing.table.append_column("commit", commits)
-    )
+    return replace(listing, columns=(*listing.columns, column), table=listing.table.append_column("commit", commits))

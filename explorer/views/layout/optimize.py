@@ -109,5 +109,3 @@ def _returning(facts: TableFacts, version: int, small: SmallFiles, saved: int) -
     days = max((now - int(times[recent].min())) / 86_400_000, 1 / 24)
     files = int(counts[recent].sum())
     return ReturningFiles(small.writer, files, days, saved * days / files if saved > 0 else None)
-
-

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.transaction.proposals.rows.optimize_files import DEFAULT_TARGET

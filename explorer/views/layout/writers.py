@@ -80,6 +80,8 @@ def _versions(life: Lifetimes, version: int, paths: pa.ChunkedArray) -> Int64s:
 def _named(versions: Int64s, commits: Commits) -> FileWriters:
     unknown = Writer("", "")
     recorded: Mask = np.isin(versions, commits.versions)
+    if not len(versions):
+        return FileWriters(versions, versions, ())
     if not recorded.any():
         return FileWriters(np.full(len(versions), UNKNOWN, np.int64), np.zeros(len(versions), np.int64), (unknown,))
     by_commit = [
@@ -97,6 +99,4 @@ def _named(versions: Int64s, commits: Commits) -> FileWriters:
         ordered.append(len(places))
     ranks = np.zeros(len(places) + 1, np.int64)
     ranks[ordered] = np.arange(len(ordered))
-    return FileWriters(
-        np.where(recorded, versions, UNKNOWN), ranks[codes], tuple(writers[place] for place in ordered)
-    )
+    return FileWriters(np.where(recorded, versions, UNKNOWN), ranks[codes], tuple(writers[place] for place in ordered))

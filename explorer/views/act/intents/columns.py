@@ -218,7 +218,8 @@ CONSTRAINT_INTENTS: Final = IntentGroup(
             why_not=lambda s: "" if constraints(s.metadata.configuration) else "The table has no constraints.",
         ),
         intent_entry(
-            intents.SetNotNull, "Require values (NOT NULL)", "Every row must have a value in the column, now and in the future.",
+            intents.SetNotNull, "Require values (NOT NULL)",
+            "Every row must have a value in the column, now and in the future.",
             fields=column_field, document=given_texts("column"), state=_not_null_count,
             headline=lambda intent: Headline("Require values in", intent.column),
             hints=column_hint, beside=(COLUMNS,),

@@ -203,7 +203,7 @@ def _optimize(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
             required=False,
         ),
         _one_of("order", "Order of the rows", choices, answers),
-        FormField("by", "Columns", "text", names, "customer, day", answers.get("by", ""), required=False),
+        FormField("by", "Columns", "text", names, _example_columns(snapshot), answers.get("by", ""), required=False),
     )
 
 
@@ -219,7 +219,7 @@ def _optimize_document(answers: Answers) -> dict[str, object]:
 def _recompute(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = "Comma-separated names. Empty means the columns for which the table's properties require statistics."
     return (
-        FormField("columns", "Columns", "text", help_, "amount, day", answers.get("columns", ""), required=False),
+        FormField("columns", "Columns", "text", help_, _example_columns(snapshot), answers.get("columns", ""), required=False),
         _partitions(snapshot, answers),
     )
 
@@ -255,6 +255,12 @@ def _optimize_headline(intent: intents.Optimize) -> Headline:
 def _first_column(snapshot: Snapshot) -> str:
     """Return a column name for examples, quoted as in SQL."""
     return format_column((snapshot.schema.fields[0].name,)) if snapshot.schema.fields else "id"
+
+
+def _example_columns(snapshot: Snapshot) -> str:
+    """Return names of columns for an example, as a list."""
+    outside = [field.name for field in snapshot.schema.fields if field.name not in snapshot.partition_columns]
+    return ", ".join(format_column((name,)) for name in outside[:2])
 
 
 def _rows(snapshot: Snapshot) -> str:
