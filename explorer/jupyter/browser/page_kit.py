@@ -26,6 +26,7 @@ _OWN: Final = """
 #busy, #toast { position: absolute; }
 #bar, #ambient, #notice, #silence { position: static; }
 [data-home], .skip { display: none !important; }
+a.part[data-home] { display: inline !important; color: inherit; pointer-events: none; }
 """
 
 
