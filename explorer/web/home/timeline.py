@@ -124,7 +124,8 @@ def timeline_page(
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     title = "Timeline \u00b7 Delta Table Explorer"
-    return Rendered(regions | render_blocks("timeline", **values), title=title)
+    pending = frozenset(row.row.row_id for row in on_page if row.row.pending)
+    return Rendered(regions | render_blocks("timeline", **values), title=title, pending=pending)
 
 
 def lane_rows(address: Address, matching: Sequence[TableSummary], axis: TimeRange) -> list[LaneRow]:
