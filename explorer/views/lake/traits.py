@@ -117,7 +117,7 @@ def text_list(texts: Sequence[Sequence[str]]) -> pa.ListArray:
     np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=ends[1:])
     flat = [text for part in texts for text in part]
     try:
-        values = strings(flat)
-    except UnicodeEncodeError:
-        values = strings([text.encode("utf-8", "backslashreplace").decode() for text in flat])
-    return pa.ListArray.from_arrays(plain_array(ends), values.dictionary_encode())
+        "".join(flat).encode()
+    except UnicodeEncodeError:  # the name of a folder, of bytes that are no text
+        flat = [text.encode("utf-8", "backslashreplace").decode() for text in flat]
+    return pa.ListArray.from_arrays(plain_array(ends), strings(flat).dictionary_encode())

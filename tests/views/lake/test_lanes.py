@@ -70,10 +70,10 @@ def test_a_daily_table_is_silent_when_three_times_its_longest_gap_has_passed_and
     ((first, last),) = late.silences
     assert first == pytest.approx(week().share(ago(5 * DAY)))
     assert last == pytest.approx(week().share(ago(0)))
-    in_time = [loaded(before * DAY - 20 * HOUR, f"{before}.parquet", 5) for before in range(20, 0, -1)]
+    in_time = [loaded(before * DAY - 12 * HOUR, f"{before}.parquet", 5) for before in range(20, 0, -1)]
     (soon,) = lanes([lane_of(*in_time)], week())
     assert (soon.silent, soon.silences) == (None, ())
-    assert soon.expected == pytest.approx(week().share(ago(-20 * HOUR)))
+    assert soon.expected == pytest.approx(week().share(ago(-12 * HOUR)))
 
 
 def test_a_gap_of_the_past_is_a_silence_too() -> None:

@@ -151,7 +151,7 @@ def test_groups_are_of_folders_of_catalogs_or_none(lake: Catalog) -> None:
 
 
 def test_another_window_shows_what_was_read_before_until_it_has_read_it_itself(lake: Catalog) -> None:
-    row = known(lake)[0]
+    row = next(row for row in known(lake) if row.problem is None)
     assert lake.summary_before(row.ref) is lake.summary(row.ref)
 
 
