@@ -242,7 +242,7 @@ new MutationObserver(redraw).observe(document.documentElement, { attributes: tru
 
 const lead = document.getElementById("lead");
 new MutationObserver((changes) => {
-  if (changes.some(({ target }) => target === lead)) begin();
+  if (changes.some(({ target }) => target === lead || target.id === "home-facets")) begin();
 }).observe(lead, { childList: true, subtree: true });
 begin();
 })();
