@@ -269,6 +269,11 @@ class Address:
         """The values of facets by which the list of tables is filtered."""
         return FacetChoice.parse(self.facets)
 
+    @classmethod
+    def of_folder(cls, folder: str) -> str:
+        """Return the query of the list of the tables in a folder, by its served name."""
+        return cls().turned("folder", folder)
+
     def turned(self, facet: str, value: str) -> str:
         """Return the query with a value of a facet chosen that was not, or not chosen that was."""
         return self.to(facets=self.choice.turned(facet, value).text, page=None)

@@ -17,6 +17,8 @@ VECTORS = "?t=shop/reference/deletion-vectors"
 PAGES = [
     "",
     "?show=activity",
+    "?show=timeline&range=2026-01-01~",
+    "?facet=folder%3Ashop%2Freference&col=id",
     VECTORS,
     f"{VECTORS}&tab=diff&v=6&c=2",
     f"{VECTORS}&tab=diff&with=shop/reference/column-mapping",

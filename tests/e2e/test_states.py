@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.sampled(tests=1)]
 def test_the_list_shows_every_table_and_what_is_wrong(opened: Any, warehouse: Path) -> None:
     page = opened()
     wait_until(page, "!document.querySelector('.bone')")
-    rows = page.locator("table.tables tbody tr")
+    rows = page.locator("table.tables tbody tr[id]")
     assert rows.count() == len(list(warehouse.glob("*/*/_delta_log"))) >= 10
     assert "MalformedAction" in page.locator("table.tables .chip.danger").get_attribute("title")
     unreadable = page.locator("table.tables tr:has(.chip[title=UnsupportedFeature])")

@@ -27,6 +27,7 @@ _OWN: Final = """
 #bar, #tabs, #notice, #silence { position: static; }
 #strip { position: relative; top: 0; }
 [data-home], .skip { display: none !important; }
+a.part[data-home] { display: inline !important; color: inherit; pointer-events: none; }
 """
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.auditing import Finding
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import joined, plain_array, strings
 from explorer.core.protocol.schema.data_types import format_column, type_outline
 from explorer.core.protocol.schema.nested_types import walk_structs
@@ -105,10 +105,10 @@ def _names(facts: TableFacts, column: str) -> tuple[str, ...]:
 
 def _columns(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     try:
-        fields = walk_structs(snapshot.require_schema())
-        return tuple((format_column(path), type_outline(field.type)) for path, _, field in fields)
-    except ExplorerError:
-        return ()  # a table whose schema cannot be read has no columns to be found by
+        schema = snapshot.schema
+    except CorruptTable:
+        return ()  # the log has no schema, which the rules find
+    return tuple((format_column(path), type_outline(field.type)) for path, _, field in walk_structs(schema))
 
 
 def text_list(texts: Sequence[Sequence[str]]) -> pa.ListArray:
@@ -117,7 +117,7 @@ def text_list(texts: Sequence[Sequence[str]]) -> pa.ListArray:
     np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=ends[1:])
     flat = [text for part in texts for text in part]
     try:
-        values = strings(flat)
-    except UnicodeEncodeError:
-        values = strings([text.encode("utf-8", "backslashreplace").decode() for text in flat])
-    return pa.ListArray.from_arrays(plain_array(ends), values.dictionary_encode())
+        "".join(flat).encode()
+    except UnicodeEncodeError:  # the name of a folder, of bytes that are no text
+        flat = [text.encode("utf-8", "backslashreplace").decode() for text in flat]
+    return pa.ListArray.from_arrays(plain_array(ends), strings(flat).dictionary_encode())

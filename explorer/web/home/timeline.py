@@ -1,6 +1,6 @@
 """The timeline of all tables as HTML: a lane a table, the axis, the days before, and the tables that need attention.
 
-Invariant: it is a table with the same facts in words and numbers; its script draws what the rows carry, and nothing else.
+Invariant: it is a table with the same facts in words and numbers; its script draws what the rows carry alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, bar
 from explorer.views.lake.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
-from explorer.views.lake.time_range import DAY, HOUR, SPANS, TimeRange, time_range
+from explorer.views.lake.time_range import DAY, HOUR, SPANS, Tick, TimeRange, time_range
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning
@@ -31,6 +31,9 @@ LANES: Final = 1_000
 _DAYS: Final = 60
 _NEEDS: Final = 8
 _NAMED: Final = 5
+_ROOM: Final = 0.09
+"""The share of the axis that a label takes."""
+_NO_NOW: Final = 9.0
 _KINDS: Final = ((FORM, "schema, properties or protocol changed"), (OPTIMIZE, "OPTIMIZE"), (VACUUM, "VACUUM"))
 _ORDERS: Final = ("name", "need", "last", "lost", "silent")
 
@@ -59,13 +62,14 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The days before, and the part of them that is shown, as shares of all of them."""
+    """The days before, when they begin, in words too, and the part of them that is shown, as shares of all of them."""
 
     days: tuple[Day, ...]
     start: int
     end: int
     first: float
     last: float
+    since: str
 
 
 def timeline_page(
@@ -102,6 +106,7 @@ def timeline_page(
     values = filter_values(address, found) | {
         "axis": axis,
         "range_words": _range_words(axis),
+        "labelled": _labelled(axis),
         "ranges": tuple(SPANS),
         "since": shown.since,
         "hour": HOUR,
@@ -119,7 +124,8 @@ def timeline_page(
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     title = "Timeline \u00b7 Delta Table Explorer"
-    return Rendered(regions | render_blocks("timeline", **values), title=title)
+    pending = frozenset(row.row.row_id for row in on_page if row.row.pending)
+    return Rendered(regions | render_blocks("timeline", **values), title=title, pending=pending)
 
 
 def lane_rows(address: Address, matching: Sequence[TableSummary], axis: TimeRange) -> list[LaneRow]:
@@ -164,7 +170,9 @@ def _lane_row(row: TableSummary, lane: Lane | None, axis: TimeRange, *, begins: 
         return LaneRow(row, None, begins=begins)
     words = [text for bit, text in _KINDS if lane.kinds & bit]
     if lane.silent is not None and lane.usual is not None:
-        words.insert(0, f"silent for {_span(lane.silent)}; usually a commit every {_span(lane.usual)}")
+        words.insert(
+            0, f"silent for {_span(lane.silent)}; usually a commit every {_span(lane.usual).removeprefix('1 ')}"
+        )
     elif lane.silences:
         words.insert(0, f"{fmt.plural(len(lane.silences), 'silence')} against its rhythm")
     if lane.expected is not None and lane.usual is not None:
@@ -189,6 +197,12 @@ def _range_words(axis: TimeRange) -> str:
     return f"{first} to {'now' if axis.end == axis.now else last}"
 
 
+def _labelled(axis: TimeRange) -> list[Tick]:
+    """Return the ticks whose labels have room: before the end of the axis, and beside the label of the present."""
+    now = axis.share(axis.now) if axis.shows_now else _NO_NOW
+    return [tick for tick in axis.ticks() if tick.share < 1 - _ROOM / 2 and not -_ROOM < tick.share - now < _ROOM / 2]
+
+
 def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> Overview:
     """Return the days before the end of the range, or before now if it is among them."""
     end = max(axis.now, axis.end) if axis.end > axis.now - _DAYS * DAY else axis.end
@@ -196,4 +210,4 @@ def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> Overview:
     days = overview((row.lane for row in rows if row.lane is not None), start, _DAYS)
     whole = _DAYS * DAY
     first, last = (min(max((time - start) / whole, 0.0), 1.0) for time in (axis.start, axis.end))
-    return Overview(tuple(days), start, start + whole, first, last)
+    return Overview(tuple(days), start, start + whole, first, last, f"{from_milliseconds(start):%d %b %Y}".lstrip("0"))

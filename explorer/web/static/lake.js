@@ -9,6 +9,7 @@ const HOVER = 140;   // ms at a mark until its commits are asked for
 const NEAR = 6;      // px from a mark that still mean it
 const FAR = 4;       // px from which a press is a drag
 const MOST_PINS = 40;
+const HEIGHT = 34;   // px of a lane's drawing
 
 const cookie = (name) => decodeURIComponent((document.cookie.match(new RegExp(`(?:^|; )explorer-${name}=([^;]*)`)) || [])[1] || "");
 const keep = (name, value) => {
@@ -49,8 +50,9 @@ function hatch(context, x, y, width, height, line, ground) {
 }
 
 function drawLane(lane) {
-  const { clientWidth: width, clientHeight: height } = lane;
-  if (!width || !height) return;
+  const { clientWidth: width, clientHeight: room } = lane;
+  if (!width || !room) return;
+  const height = Math.min(room, HEIGHT); // the same for all: their bars have one scale
   const table = lane.closest("table");
   const ratio = window.devicePixelRatio || 1;
   let canvas = lane.querySelector("canvas");
@@ -61,6 +63,8 @@ function drawLane(lane) {
   }
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
+  canvas.style.height = `${height}px`;
+  canvas.style.top = `${(room - height) / 2}px`;
   const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
   const c = colours();
@@ -118,7 +122,14 @@ const seen = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 const redraw = () => { palette = null; for (const lane of inView) if (lane.isConnected) drawLane(lane); };
 
+let filtersOpen = false;
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches?.("details.facets-fold") && target.isConnected) filtersOpen = target.open;
+}, { capture: true });
+
 function begin() {
+  const fold = document.querySelector("details.facets-fold");
+  if (fold && filtersOpen) fold.open = true;
   seen.disconnect();
   inView.clear();
   for (const lane of document.querySelectorAll("#lanes td.lane[data-marks]")) seen.observe(lane);
@@ -231,7 +242,7 @@ new MutationObserver(redraw).observe(document.documentElement, { attributes: tru
 
 const lead = document.getElementById("lead");
 new MutationObserver((changes) => {
-  if (changes.some(({ target }) => target === lead)) begin();
+  if (changes.some(({ target }) => target === lead || target.id === "home-facets")) begin();
 }).observe(lead, { childList: true, subtree: true });
 begin();
 })();

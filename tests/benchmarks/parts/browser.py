@@ -9,17 +9,25 @@ tab; Spark, which starts where rows are offered, has started before.
 
 from __future__ import annotations
 
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from explorer.page.tabs import TABS
 from explorer.variables import CACHE_VARIABLE
+from explorer.views.lake.choice import FacetChoice
+from explorer.views.lake.facets import faceted
+from explorer.views.lake.record import LakeRecord
+from explorer.views.lake.traits import TableTraits, folders_above
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
@@ -32,11 +40,14 @@ ROUNDS: Final = 1
 TURNS: Final = 3
 STEPS: Final = 10
 MANY: Final = 1_000
+FACETED: Final = 10_000
 
 PICTURES: Final = {"M": (1.5, 0.7), "L": (2.0, 2.0), "DV": (2.0, 2.0), "C": (None, 3.0)}
 """Seconds until the picture, the first time and again; None is no goal."""
 STEP_GOAL: Final = 0.25
 TAB_GOAL: Final = 1.0
+LANES_GOAL: Final = 1.0
+FACETS_GOAL: Final = 0.2
 
 _LOG_TABS: Final = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics")
 _STEPPED: Final = ("M", "demo/sales/orders")
@@ -47,6 +58,7 @@ _WHOLE = f"{_SETTLED} && !document.querySelector('.reading, .bone, .bones') && p
 _ALL_READ = f"{_WHOLE} && !document.body.innerText.includes('not read yet') && performance.now()"
 _SPARK_STANDS = "['ready', 'failed'].includes(document.querySelector('#spark .chip')?.textContent.trim())"
 _DRAWN = "document.querySelector('#timeline-slot .js-plotly-plot .bars .point') && performance.now()"
+_LANES = "document.querySelectorAll('#lanes td.lane canvas').length > 10 && performance.now()"
 _WATCH = """() => {
     window.lastChange = 0;
     const options = {subtree: true, childList: true, attributes: true, characterData: true};
@@ -170,6 +182,40 @@ def _home(browser: Any) -> Iterator[dict[str, Any]]:
         names, whole = (time / 1e3 for time in waited)
         yield {"of": "home", "what": "names", "goal": 1.0, "seconds": round(names, 3)}
         yield {"of": "home", "what": "all read", "goal": None, "seconds": round(whole, 3)}
+        with _window(browser) as page:
+            page.goto(f"{address}?show=timeline&range=30d", wait_until="commit")
+            drawn = wait_until(page, _LANES) / 1e3
+        yield {"of": "home", "what": "timeline, read before", "goal": LANES_GOAL, "seconds": round(drawn, 3)}
+    yield {"of": "home", "what": f"facets of {FACETED:,} tables", "goal": FACETS_GOAL, "seconds": _faceted()}
+
+
+def _faceted() -> float:
+    """Seconds to filter many tables and to count all values of all facets; the middle of several turns."""
+    chance = random.Random(54)
+    names = [f"column_{number}" for number in range(2_000)]
+
+    def traits(number: int) -> TableTraits:
+        return TableTraits(
+            folders=folders_above(f"lake/{number % 40}"),
+            findings=(chance.choice(("none", "small-files", "silent-loader")),),
+            features=tuple(chance.sample(("deletionVectors", "rowTracking", "clustering", "columnMapping"), 2)),
+            protocol="reader 3 \u00b7 writer 7",
+            writers=(f"writer-{chance.randrange(300)}",),
+            engines=("Apache-Spark",),
+            last=chance.randrange(10**12),
+            size=chance.randrange(10**13),
+            files=chance.randrange(10**6),
+            columns=tuple((name, chance.choice(("string", "long"))) for name in chance.sample(names, 20)),
+        )
+
+    record = LakeRecord([traits(number) for number in range(FACETED)])
+    choice, all_tables = FacetChoice.parse("feature:rowTracking;size:1G,1T"), np.ones(FACETED, bool)
+    times = []
+    for _ in range(TURNS * 5):
+        start = time.perf_counter()
+        faceted(record, choice, all_tables, 10**12, "column_1")
+        times.append(time.perf_counter() - start)
+    return round(statistics.median(times), 3)
 
 
 def _watched(page: Any, url: str) -> None:
