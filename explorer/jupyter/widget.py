@@ -69,7 +69,7 @@ class TableExplorer(anywidget.AnyWidget):
 
     Attributes:
         version: The chosen version; None only where the table cannot be read. A text is read when it is set, as
-            `explorer.core.protocol.time_words` does: ``widget.version = "yesterday 18:00"`` chooses the version of then.
+            `explorer.core.protocol.time_words` does: ``widget.version = "yesterday 18:00"`` is the one of then.
         compare_version: The version it is compared with; None is the version before.
         tab: The tab on show, by its name in an address: ``overview``, ``diff``, ``files`` and so on.
         selected_files: Decoded paths of data files, a tuple; a selection stays when the version changes.
@@ -283,7 +283,10 @@ class TableExplorer(anywidget.AnyWidget):
         if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             named = "The chosen version" if name == "version" else "The version compared with"
             raise RequestError(
-                f"{named} of {self.table.name} must be a number, or a text such as \u201cyesterday 18:00\u201d, not {_shown(value)}.", field=name, found=value
+                f"{named} of {self.table.name} must be a number, or a time such as "
+                f"\u201cyesterday 18:00\u201d, not {_shown(value)}.",
+                field=name,
+                found=value,
             )
         return self.facts.check(index(value))
 
