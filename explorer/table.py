@@ -856,8 +856,8 @@ class Table(DeltaLog):
 
     def explore(
         self,
-        version: int | None = None,
-        compare_version: int | None = None,
+        version: int | str | None = None,
+        compare_version: int | str | None = None,
         tab: str = "diff",
         *,
         selected_files: Sequence[str] = (),
@@ -869,8 +869,8 @@ class Table(DeltaLog):
         """Return a notebook widget: the versions, what each commit did, what differs between two of them, and rows.
 
         Args:
-            version: The version chosen at first; None is the newest.
-            compare_version: The version to compare it with; None is the one before.
+            version: The version chosen at first, by number or a time such as ``yesterday 18:00``; None is the newest.
+            compare_version: The version to compare it with, in the same forms; None is the one before.
             tab: The part that is shown: ``overview``, ``diff``, ``files``, ``columns``, ``deletion-vectors``,
                 ``statistics``, ``data`` (rows), ``changes`` (rows that changed), ``row`` (one row), ``audit`` or
                 ``act`` (what a change would do).

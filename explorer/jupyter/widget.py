@@ -62,13 +62,14 @@ class TableExplorer(anywidget.AnyWidget):
 
     Args:
         table: The table's log. A table that cannot be read is shown as its error.
-        version: The version chosen at first; the newest one unless given.
+        version: The version chosen at first, by number or time; the newest one unless given.
         compare_version: The version to compare it with.
         tab, selected_files, predicate, theme: Values of the traits.
         allow_commits: Let the Edit tab commit what it plans; otherwise it says what a change would do.
 
     Attributes:
-        version: The chosen version; None only where the table cannot be read.
+        version: The chosen version; None only where the table cannot be read. A text is read when it is set, as
+            `explorer.core.protocol.time_words` does: ``widget.version = "yesterday 18:00"`` is the one of then.
         compare_version: The version it is compared with; None is the version before.
         tab: The tab on show, by its name in an address: ``overview``, ``diff``, ``files`` and so on.
         selected_files: Decoded paths of data files, a tuple; a selection stays when the version changes.
@@ -90,8 +91,8 @@ class TableExplorer(anywidget.AnyWidget):
         self,
         table: DeltaLog,
         *,
-        version: int | None = None,
-        compare_version: int | None = None,
+        version: int | str | None = None,
+        compare_version: int | str | None = None,
         tab: str = "diff",
         selected_files: Sequence[str] = (),
         predicate: str = "",
@@ -278,10 +279,15 @@ class TableExplorer(anywidget.AnyWidget):
     def _checked_version(self, name: str, value: Any) -> int | None:
         if value is None and (name != "version" or not self._is_readable()):
             return None
+        if isinstance(value, str):
+            return self.facts.version_named(value)
         if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             named = "The chosen version" if name == "version" else "The version compared with"
             raise RequestError(
-                f"{named} of {self.table.name} must be a number, not {_shown(value)}.", field=name, found=value
+                f"{named} of {self.table.name} must be a number, or a time such as "
+                f"\u201cyesterday 18:00\u201d, not {_shown(value)}.",
+                field=name,
+                found=value,
             )
         return self.facts.check(index(value))
 

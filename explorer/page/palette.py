@@ -33,6 +33,8 @@ LONGEST_TEXT: Final = 200
 _LONGEST_NAME: Final = 400
 _SHOWN_RECENT: Final = 8
 _SHOWN_ACTIONS: Final = 6
+_SHOWN_TABLES: Final = 10
+_ON_SHOW: Final = "on show"
 _TIME: Final = 1_000.0
 """What a version or a time scores: the text says it, and nothing else means it better."""
 _WEIGHTS: Final = {"tab": 9.0, "action": 6.0, "help": 2.0, "page": 7.0}
@@ -193,16 +195,25 @@ def _beginning(context: PaletteContext, recents: Sequence[Name]) -> tuple[Group,
                 used.append(_of_name(context, name))
         elif (option := by_key.get((name.kind, name.text))) is not None:
             used.append(option)
-    tabs = tuple(option for option in fixed if option.kind in ("tab", "page"))
+    tabs = tuple(option for option in fixed if option.kind in ("tab", "page") and option.detail != _ON_SHOW)
     actions = tuple(option for option in fixed if option.kind == "action")
     help_ = tuple(option for option in fixed if option.kind == "help")
     groups = (
         Group("Recent", tuple(used[:_SHOWN_RECENT])),
+        Group("Tables", _first_tables(context, used)),
         Group("Go to", tabs),
         Group("Actions", actions[:_SHOWN_ACTIONS]),
         Group("Help", help_),
     )
     return tuple(group for group in groups if group.options)
+
+
+def _first_tables(context: PaletteContext, used: Sequence[Option]) -> tuple[Option, ...]:
+    """Return some tables on the list of them, where nothing else says which ones are wanted."""
+    if context.view is not None or used:
+        return ()
+    tables = context.lake.tables()[:_SHOWN_TABLES]
+    return tuple(_of_name(context, Name("table", table, fmt.plain(table, _LONGEST_NAME))) for table in tables)
 
 
 def _fixed(context: PaletteContext) -> list[Option]:
@@ -214,7 +225,7 @@ def _fixed(context: PaletteContext) -> list[Option]:
         for tab in TABS:
             letter = LETTERS.get(tab.key, "")
             keys = f"g {letter}" if letter else ""
-            about = "tab" if tab.key != address.tab else "tab on show"
+            about = _ON_SHOW if tab.key == address.tab else ""
             key = ("tab", "", "", tab.key)
             options.append(Option("tab", tab.label, about, address.to(tab=tab.key, **at_rest), keys=keys, recent=key))
         options += _changes(view, address, may_commit=context.may_commit)

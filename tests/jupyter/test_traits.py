@@ -118,7 +118,8 @@ def test_version_that_is_not_there_is_refused_is_said_and_nothing_moves(widget: 
 
 
 WRONG = [
-    ("version", "3", "must be a number"),
+    ("version", "soon", "is not a version of"),
+    ("version", "3/4/2026", "is two dates"),
     ("version", True, "must be a number"),
     ("compare_version", 1.5, "must be a number"),
     ("version", np.True_, "must be a number"),

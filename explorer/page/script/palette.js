@@ -4,6 +4,7 @@
 // by the browser, by the identity of its table, and is shown only if the program still serves it.
 
 const TYPING = 60;         // ms without a key until the program is asked
+const AGAIN = 900;         // ms until it is asked again, while tables are being read
 const PREFIX = 1_200;      // ms in which a letter follows g
 const REMEMBERED = 12;
 
@@ -17,6 +18,7 @@ export class Palette {
   connect(signal) {
     const { dialog, field } = this;
     field.addEventListener("input", () => {
+      this.moved = "";
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.ask(), TYPING);
     }, { signal });
@@ -27,13 +29,13 @@ export class Palette {
       const option = event.target.closest("[role=option]");
       if (option) this.take(option, event.metaKey || event.ctrlKey);
     }, { signal });
-    dialog.addEventListener("close", () => clearTimeout(this.timer), { signal });
+    dialog.addEventListener("close", () => [this.timer, this.again].forEach(clearTimeout), { signal });
     this.visited();
   }
 
   open() {
     if (this.dialog.open) return;
-    this.field.value = "";
+    this.field.value = this.moved = "";
     this.dialog.showModal();
     this.field.focus();
     this.ask();
@@ -46,8 +48,14 @@ export class Palette {
   patched(regions) {
     if ("tabs" in regions) this.visited();
     if (!("palette-results" in regions)) return;
-    this.field.setAttribute("aria-expanded", String(this.options().length > 0));
-    this.choose(this.options()[0]);
+    const options = this.options();
+    this.field.setAttribute("aria-expanded", String(options.length > 0));
+    const same = this.moved && options.find((option) => this.moved === (option.dataset.recent || option.dataset.href));
+    this.choose(same || options[0]);
+    clearTimeout(this.again);
+    if (this.dialog.open && this.page.place("palette-said")?.matches("[data-pending]")) {
+      this.again = setTimeout(() => this.dialog.open && this.ask(), AGAIN);
+    }
   }
 
   // --- keys
@@ -114,7 +122,9 @@ export class Palette {
     if (!option) return this.field.removeAttribute("aria-activedescendant");
     option.setAttribute("aria-selected", "true");
     this.field.setAttribute("aria-activedescendant", option.id);
-    if (scroll) option.scrollIntoView({ block: "nearest" });
+    if (!scroll) return;
+    this.moved = option.dataset.recent || option.dataset.href;
+    option.scrollIntoView({ block: "nearest" });
   }
 
   take(option, apart) {

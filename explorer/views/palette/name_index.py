@@ -234,7 +234,12 @@ class NameIndex:
         unique = [score[joined.codes] for score in name_scores(joined.unique, words)]
         scores = np.where(allowed, joined_scores(unique, beside, len(joined.codes)), 0.0)
         kind_beside = [np.full(len(tables), bool(_kind_holds(word)[0])) for word in words]
-        own = joined_scores(name_scores(table_texts, words), kind_beside, len(tables)) * ("table" in kinds)
+        # What a table is called is the last part of its name.
+        last = pa.array([name.rpartition("/")[2].casefold() for name in shown], pa.string())
+        table_scores = [
+            np.maximum(*both) for both in zip(name_scores(table_texts, words), name_scores(last, words), strict=True)
+        ]
+        own = joined_scores(table_scores, kind_beside, len(tables)) * ("table" in kinds)
         spread = not scores.any() and not own.any() and len(words) == 1
         if spread:
             scores = np.where(allowed, spread_scores(joined.unique, words[0])[joined.codes], 0.0)

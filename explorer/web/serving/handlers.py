@@ -143,6 +143,6 @@ def static_routes() -> list[tuple[str, type[StaticFileHandler], dict[str, Any]]]
         (r"/static/(styled\.js)", StaticFile, {"path": str(FOLDER / "script")}),
         (r"/static/([a-z]+\.(?:js|css))", StaticFile, {"path": str(STATIC)}),
         (edition + r"(script/[a-z]+\.js)", StaticFile, {"path": str(FOLDER)}),
-        (edition + r"(style/app\.css)", StaticFile, {"path": str(FOLDER)}),
+        (edition + r"(style/[a-z]+\.css)", StaticFile, {"path": str(FOLDER)}),
         (edition + r"(style/fonts/[a-z-]+\.woff2)", StaticFile, {"path": str(FOLDER)}),
     ]

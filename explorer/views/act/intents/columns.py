@@ -11,6 +11,7 @@ from explorer.core.protocol.table_properties.values import constraints
 from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.act.intents.entry import COLUMNS, CONSTRAINTS, Headline, IntentGroup, intent_entry, plain_headline
+from explorer.views.act.intents.examples import example_bound, example_name
 from explorer.views.act.intents.fields import (
     Answers,
     Choice,
@@ -166,17 +167,17 @@ COLUMN_INTENTS: Final = IntentGroup(
 )  # fmt: skip
 
 
-def _add_constraint(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+def _add_constraint(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     return (
         FormField(
             "name", "Name", help="Shown in the history, and in the error when a writer violates the rule.",
-            placeholder="amount_positive", value=answers.get("name", ""),
+            placeholder=example_name(snapshot), value=answers.get("name", ""),
         ),
         FormField(
             "expression", "Expression", "code",
             "SQL that must be TRUE for every row, now and in the future. NULL is not TRUE. Put names with dots or "
             "spaces in backticks.",
-            "amount > 0 AND amount < 1e9", answers.get("expression", ""),
+            example_bound(snapshot), answers.get("expression", ""),
         ),
     )  # fmt: skip
 

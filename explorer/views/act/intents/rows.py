@@ -13,6 +13,7 @@ from explorer.core.transaction.intents import records as intents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.first_rows.row_page import live_rows
 from explorer.views.act.intents.entry import COLUMNS, Headline, IntentGroup, intent_entry
+from explorer.views.act.intents.examples import example_bound, example_match
 from explorer.views.act.intents.fields import Answers, Choice, FormField, given_pairs, given_texts
 from explorer.views.listing import MOST_OFFERED, column_matches
 
@@ -58,21 +59,21 @@ def _merging(answers: Answers) -> dict[str, object]:
     return {"mergeSchema": True} if answers.get("newColumns") == "add" else {}
 
 
-def _delete(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+def _delete(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = (
         "SQL. Rows for which it is TRUE are deleted; NULL is not TRUE. Earlier versions keep them until VACUUM deletes "
         "their files."
     )
-    return (FormField("where", "Rows for which", "code", help_, "amount <= 0", answers.get("where", "")),)
+    return (FormField("where", "Rows for which", "code", help_, example_match(snapshot), answers.get("where", "")),)
 
 
-def _purge(_snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
+def _purge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = (
         "SQL. Only files with such a masked row, or with dropped columns of such a row, are rewritten. Empty "
         "means all files with masked rows or dropped columns."
     )
     value = answers.get("where", "")
-    return (FormField("where", "Masked rows for which", "code", help_, "customer = 417", value, required=False),)
+    return (FormField("where", "Masked rows for which", "code", help_, example_match(snapshot), value, required=False),)
 
 
 def _setting(snapshot: Snapshot, answers: Answers, label: str, help_: str, *, required: bool) -> FormField:
@@ -101,7 +102,7 @@ def _unfinished(answers: Answers, names: frozenset[str]) -> str:
 
 def _update(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = "SQL. Rows for which it is TRUE are changed; NULL is not TRUE. Empty means all rows."
-    example = f"{_first_column(snapshot)} = 417"
+    example = example_match(snapshot)
     where = FormField("where", "Rows for which", "code", help_, example, answers.get("where", ""), required=False)
     return (_setting(snapshot, answers, "Columns to set", _EXPRESSIONS, required=True), where)
 
@@ -118,7 +119,7 @@ def _overwrite(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     )
     help_ = "SQL. Used only with the second choice."
     where = FormField(
-        "where", "Rows for which", "code", help_, "day >= '2026-01-01'", answers.get("where", ""), required=False
+        "where", "Rows for which", "code", help_, example_bound(snapshot), answers.get("where", ""), required=False
     )
     return (_source(answers), replaced, where, _new_columns(answers))
 
@@ -147,14 +148,14 @@ def _merge(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
         _source(answers),
         FormField("on", "Rows match where", "code", on_help, f"target.{key} = source.{key}", answers.get("on", "")),
         _one_of("matched", "A row that matches", matched, answers),
-        _condition("matchedWhen", "Only where", "source.version > target.version", answers),
+        _condition("matchedWhen", "Only where", example_bound(snapshot, "source."), answers),
         _setting(
             snapshot, answers, "Columns to set in it", f"{_EXPRESSIONS} Empty: all columns of the file.", required=False
         ),
         _one_of("notMatched", "A row of the file that matches none", new, answers),
-        _condition("notMatchedWhen", "Only where", "source.amount > 0", answers),
+        _condition("notMatchedWhen", "Only where", example_bound(snapshot, "source."), answers),
         _one_of("notMatchedBySource", "A row of the table that matches none", unmatched, answers),
-        _condition("notMatchedBySourceWhen", "Only where", "target.day < '2026-01-01'", answers),
+        _condition("notMatchedBySourceWhen", "Only where", example_bound(snapshot, "target."), answers),
         _new_columns(answers),
     )
 
