@@ -155,7 +155,7 @@ def _create_container(endpoint: str) -> None:
 
 
 class _XmlUploads(BaseHTTPRequestHandler):
-    """Stands before the emulator, and sends it by the JSON API what the client writes by the XML API, which it lacks."""
+    """Before the emulator; sends it by the JSON API what the client writes by the XML API, which it lacks."""
 
     protocol_version = "HTTP/1.1"
     emulator = 0
