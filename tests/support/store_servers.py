@@ -1,4 +1,4 @@
-"""Servers of object stores made by others, run on the loopback: S3 by versitygw, Azure by azurite, Google's by an emulator.
+"""Servers of stores that others made, on the loopback: S3 by versitygw, Azure by azurite, Google's by an emulator.
 
 Each is found by a variable, ``VERSITYGW``, ``AZURITE`` and ``FAKE_GCS_SERVER``, or in ``PATH`` as ``versitygw``,
 ``azurite-blob`` and ``fake-gcs-server``. They are installed by::
@@ -155,7 +155,7 @@ def _create_container(endpoint: str) -> None:
 
 
 class _XmlUploads(BaseHTTPRequestHandler):
-    """Stands before the emulator, and sends it what the client writes by the XML API, which it lacks, by the JSON API."""
+    """Before the emulator; sends it by the JSON API what the client writes by the XML API, which it lacks."""
 
     protocol_version = "HTTP/1.1"
     emulator = 0
@@ -173,7 +173,14 @@ class _XmlUploads(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer(*self._ask(self.command, self.path))
 
-    do_HEAD = do_DELETE = do_POST = do_GET
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        self.do_GET()
 
     def _ask(self, method: str, path: str) -> tuple[int, dict[str, str], bytes]:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
