@@ -30,9 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     load = commit_info("WRITE", user_name="etl", user_metadata="nightly load")
     created = [commit_info("CREATE TABLE"), protocol(1, 2), metadata({"id": "long"}), add("a.parquet", 5)]
     mistake = [commit_info("WRITE", user_name="bo", user_metadata="wrong file"), add("b.parquet", 2)]
-    folder = write_log(
-        found / "people", [created, mistake, [erased, remove("a.parquet")], [load, add("c.parquet", 1)]]
-    )
+    folder = write_log(found / "people", [created, mistake, [erased, remove("a.parquet")], [load, add("c.parquet", 1)]])
     for name in "abc":
         (folder / f"{name}.parquet").write_bytes(b"x" * 100)
     return found
