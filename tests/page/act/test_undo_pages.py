@@ -1,4 +1,4 @@
-"""What undoes a commit, as a page: the steps, the later commits that are lost with their reasons, and the ways to it."""
+"""What undoes a commit, as a page: the steps, the later commits that are lost with their reasons, and ways to it."""
 
 from __future__ import annotations
 
