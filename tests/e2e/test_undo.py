@@ -25,14 +25,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("undone") / "lake"
     named = explorer.open_table(write_log(found / "names", [[protocol(1, 2), metadata({"id": "long", "s": "string"})]]))
     assert named.commit(named.plan({"kind": "set-properties", "properties": MAPPED}), user="eva").outcome == "committed"
-    erased = commit_info("DELETE", user_name="eva", user_metadata="erasure request 17",
-                         operation_metrics={"numDeletedRows": "3"}, operation_parameters={"predicate": '["id = 7"]'})  # fmt: skip
+    erased = commit_info(
+        "DELETE",
+        user_name="eva",
+        user_metadata="erasure request 17",
+        operation_metrics={"numDeletedRows": "3"},
+        operation_parameters={"predicate": '["id = 7"]'},
+    )
     load = commit_info("WRITE", user_name="etl", user_metadata="nightly load")
     created = [commit_info("CREATE TABLE"), protocol(1, 2), metadata({"id": "long"}), add("a.parquet", 5)]
     mistake = [commit_info("WRITE", user_name="bo", user_metadata="wrong file"), add("b.parquet", 2)]
-    folder = write_log(
-        found / "people", [created, mistake, [erased, remove("a.parquet")], [load, add("c.parquet", 1)]]
-    )
+    folder = write_log(found / "people", [created, mistake, [erased, remove("a.parquet")], [load, add("c.parquet", 1)]])
     for name in "abc":
         (folder / f"{name}.parquet").write_bytes(b"x" * 100)
     return found

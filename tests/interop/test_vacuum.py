@@ -138,7 +138,9 @@ def _recorded(path: Path) -> list[tuple[str, dict[str, Any], set[str]]]:
     found = []
     for file in sorted((path / "_delta_log").glob("*.json"))[-2:]:
         info = json.loads(file.read_text().splitlines()[0])["commitInfo"]
-        parameters = {key: value for key, value in info["operationParameters"].items() if key != "retentionCheckEnabled"}
+        parameters = {
+            key: value for key, value in info["operationParameters"].items() if key != "retentionCheckEnabled"
+        }
         found.append((info["operation"], parameters, set(info["operationMetrics"])))
     return found
 
