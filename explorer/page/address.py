@@ -181,8 +181,8 @@ class Address:
             answers=tuple(sorted(answer for answer in given if answer[1]))[:_MOST_ANSWERS],
         )
         # An address of an earlier release can name a file by a path with credentials; it is now named without them.
-        names = {"table": _one_name(address.table), "other": _one_name(address.other)}
-        address = replace(address, **names, file=safe_path(address.file))
+        table, other = _one_name(address.table), _one_name(address.other)
+        address = replace(address, table=table, other=other, file=safe_path(address.file))
         for name, choices in _CHOICES.items():
             value = getattr(address, name)
             if value not in choices:

@@ -141,8 +141,9 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _amount(pair: AmountPair) -> AmountRow:
-    texts = [fmt.size(number) if pair.name == "bytes" else fmt.count(number) for number in (pair.first, pair.second)]
-    return AmountRow("size" if pair.name == "bytes" else pair.name, *texts, bool(pair.differs))
+    shown = fmt.size if pair.name == "bytes" else fmt.count
+    name = "size" if pair.name == "bytes" else pair.name
+    return AmountRow(name, shown(pair.first), shown(pair.second), bool(pair.differs))
 
 
 def _differences(found: TableComparison) -> Listing:

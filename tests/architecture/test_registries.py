@@ -41,6 +41,7 @@ ADDED = [
         "an intent",
         "SetColumnComment|set_column_comment|set-column-comment",
         [
+            f"{TRANSACTION}/alignment.py",
             f"{TRANSACTION}/intents/records.py",
             f"{TRANSACTION}/proposals/column_changes.py",
             "views/act/intents/columns.py",
@@ -50,6 +51,7 @@ ADDED = [
         "an intent whose proposal has a module of its own",
         "MoveColumn|column_changes|move-column",
         [
+            f"{TRANSACTION}/alignment.py",
             f"{TRANSACTION}/intents/records.py",
             f"{TRANSACTION}/proposals/__init__.py",
             f"{TRANSACTION}/proposals/column_changes.py",

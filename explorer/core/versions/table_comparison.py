@@ -19,7 +19,15 @@ from explorer.core.protocol.schema.field_metadata import COLUMN_MAPPING_PREFIX, 
 from explorer.core.protocol.schema.nested_types import Path, walk_physical
 from explorer.core.protocol.statistics.column_summary import ColumnSummary
 from explorer.core.protocol.table_features import supported_features
-from explorer.core.protocol.table_properties.registry import PREFIX
+from explorer.core.protocol.table_properties.registry import (
+    HAS_DROPPED_OR_RENAMED,
+    ICT_ENABLEMENT_TIMESTAMP,
+    ICT_ENABLEMENT_VERSION,
+    MAX_COLUMN_ID,
+    PREFIX,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+)
 from explorer.core.protocol.table_properties.values import constraint_name
 from explorer.core.versions.snapshot import Snapshot
 
@@ -32,14 +40,15 @@ MOST_BOUNDS: Final = 1_000
 """Columns whose bounds are compared at most."""
 _MADE_NAME: Final = "col-"
 _OWN_PROPERTIES: Final = frozenset(
-    {
-        "delta.columnMapping.hasDroppedOrRenamed",
-        "delta.columnMapping.maxColumnId",
-        "delta.inCommitTimestampEnablementTimestamp",
-        "delta.inCommitTimestampEnablementVersion",
-        "delta.rowTracking.materializedRowCommitVersionColumnName",
-        "delta.rowTracking.materializedRowIdColumnName",
-    }
+    row.key
+    for row in (
+        HAS_DROPPED_OR_RENAMED,
+        MAX_COLUMN_ID,
+        ICT_ENABLEMENT_TIMESTAMP,
+        ICT_ENABLEMENT_VERSION,
+        ROW_ID_COLUMN,
+        ROW_COMMIT_VERSION_COLUMN,
+    )
 )
 _OWN_METADATA: Final = frozenset({IDENTITY_HIGH_WATER_MARK, TYPE_CHANGES})
 
