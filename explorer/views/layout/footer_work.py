@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError, StorageError
-from explorer.core.protocol.file_contents import FileContents, StoredColumn, file_contents
+from explorer.core.versions.file_contents import FileContents, StoredColumn, file_contents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.layout.file_card import row_of_file
 from explorer.views.rows.spark_work import SparkWork, WorkState
