@@ -354,7 +354,7 @@ class TableSession(Session):
                 # The shown version stays in the address; its offer and stale plans follow from the newer one.
                 assert self.view is not None, "only a table on show has a newer version"
                 address = Address.parse(self.query)
-                self._move(address.to(version=address.version or self.view.version), f"v{newest} landed")
+                self._move(address.to(version=address.version or self.view.version), f"New: v{newest}")
 
     def _move(self, query: str, say: str) -> None:
         self.drawing.patch({}, self.newest, query, say=say)

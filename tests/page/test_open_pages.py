@@ -129,7 +129,7 @@ def test_a_log_that_is_half_written_says_so_and_is_read_when_it_is_whole(folder:
     path = folder / "_delta_log" / f"{4:020d}.json"
     path.write_bytes(whole[: len(whole) // 2])
     window.session.check_table()
-    window.until(lambda message: message.get("say") == "v4 landed")
+    window.until(lambda message: message.get("say") == "New: v4")
     window.ask("go", query=ROWS)
     heard = "".join(str(message.get("regions", {})) for message in window.heard)
     assert "cannot be read" in heard

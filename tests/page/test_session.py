@@ -104,7 +104,7 @@ def test_a_window_that_is_seen_follows_the_log_and_one_that_is_not_does_not(
     landed = window.until(lambda message: "The table has a newer version." in message["regions"].get("lead", ""))
     assert "Go to newest, v1" in Elements(landed["regions"]["strip"]).text
     (said,) = [message for message in window.heard[heard:] if message.get("say")]
-    assert (said["say"], "v=0" in said["query"].split("&")) == ("v1 landed", True)
+    assert (said["say"], "v=0" in said["query"].split("&")) == ("New: v1", True)
 
 
 def test_the_list_of_tables_is_filled_in_row_by_row_and_can_be_stopped(

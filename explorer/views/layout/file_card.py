@@ -200,5 +200,5 @@ def _of(column: StatisticsColumn, ranges: dict[str, object]) -> Bounds | None:
     low, high, nulls = ranges["min"], ranges["max"], ranges["null_count"]
     if low is None and high is None and nulls is None:
         return None
-    texts = ["" if value is None else fmt.plain(fmt.value_text(value, 200)) for value in (low, high)]
-    return Bounds(column.name, *texts, "" if nulls is None else f"{nulls:,} null" if nulls else "")
+    least, greatest = ("" if value is None else fmt.plain(fmt.value_text(value, 200)) for value in (low, high))
+    return Bounds(column.name, least, greatest, f"{nulls:,} null" if nulls else "")

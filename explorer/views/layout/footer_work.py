@@ -6,20 +6,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError, StorageError
-from explorer.core.protocol.file_contents import FileContents, StoredColumn, file_contents
+from explorer.core.versions.file_contents import FileContents, StoredColumn, file_contents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.layout.file_card import row_of_file
-from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.spark_work import SparkWork, WorkState
+from explorer.views.table.facts import TableFacts
 
 if TYPE_CHECKING:
     from explorer.job import Job
 
 _SHOWN: Final = 12
+
+
+class FileView(Protocol):
+    """A table, and the chosen version of it."""
+
+    @property
+    def facts(self) -> TableFacts: ...
+
+    @property
+    def version(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,7 @@ class FooterWork:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[FileContents] = SparkWork(changed)
 
-    def start(self, view: ChosenVersions, name: str) -> None:
+    def start(self, view: FileView, name: str) -> None:
         """Begin to read the footer of a live file; one that is being read is stopped."""
         facts, request = view.facts, _request(view, name)
 
@@ -109,11 +119,11 @@ class FooterWork:
         """Stop reading."""
         self._work.cancel()
 
-    def state(self, view: ChosenVersions, name: str) -> WorkState:
+    def state(self, view: FileView, name: str) -> WorkState:
         """Return how far the reading is; idle if it is of another file."""
         return self._work.state if self._work.key == _request(view, name) else WorkState()
 
-    def footer(self, view: ChosenVersions, name: str) -> FooterView | None:
+    def footer(self, view: FileView, name: str) -> FooterView | None:
         """Return the footer of a file; None before it was read."""
         request = _request(view, name)
         contents = self._work.about(request)
@@ -172,7 +182,7 @@ def _read(store: object, path: str, job: Job[FileContents]) -> FileContents:
     return file_contents(store, path, lambda _done, _total: job.check_cancelled())  # type: ignore[arg-type]
 
 
-def _request(view: ChosenVersions, name: str) -> _FooterRequest:
+def _request(view: FileView, name: str) -> _FooterRequest:
     facts = view.facts
     return _FooterRequest(facts.location, facts.snapshot(view.version).metadata.id, view.version, name)
 

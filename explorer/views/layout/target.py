@@ -8,11 +8,10 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
+from explorer.core.protocol.table_properties.registry import TARGET_FILE_SIZE
 from explorer.core.transaction.proposals.rows.optimize_files import DEFAULT_TARGET
 from explorer.core.versions.snapshot import Snapshot
 
-TARGET_FILE_SIZE: Final = "delta.targetFileSize"
-"""A property of some clients; tables of others do not have it, and OPTIMIZE has a target of its own."""
 _SIZE: Final = re.compile(r"\s*(\d{1,18})\s*([kmgt]?)(?:i?b)?\s*\Z", re.ASCII | re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _LEVELS: Final = (1_000_000, 16_000_000, 128_000_000)

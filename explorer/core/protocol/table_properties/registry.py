@@ -215,6 +215,9 @@ PARTITION_COLUMNS_IN_FILES: Final = _flag(
     "delta.writePartitionColumnsToParquet", "Data files contain the partition columns too.", None
 )
 
+TARGET_FILE_SIZE: Final = "delta.targetFileSize"
+"""A key of other clients, which is read and never set: the reference writer knows no such property."""
+
 PROPERTIES: Final[dict[str, TableProperty]] = {
     row.key.lower(): row for row in tuple(globals().values()) if isinstance(row, TableProperty)
 }

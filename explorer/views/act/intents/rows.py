@@ -220,7 +220,9 @@ def _optimize_document(answers: Answers) -> dict[str, object]:
 def _recompute(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
     help_ = "Comma-separated names. Empty means the columns for which the table's properties require statistics."
     return (
-        FormField("columns", "Columns", "text", help_, _example_columns(snapshot), answers.get("columns", ""), required=False),
+        FormField(
+            "columns", "Columns", "text", help_, _example_columns(snapshot), answers.get("columns", ""), required=False
+        ),
         _partitions(snapshot, answers),
     )
 

@@ -201,9 +201,9 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
         ),
         intent_entry(
             intents.Vacuum, "Vacuum: delete unused files",
-            "Vacuum: delete data files that were removed from the table long ago. Old versions may need them.",
+            "Deletes data files that were removed from the table long ago. Old versions may need them.",
             fields=_file_age, document=_aged, state=_retention_text(FILE_RETENTION), needs_answer=False,
-            headline=lambda intent: _aged_headline("Vacuum: delete unused files", intent.older_than), costly=_LISTING,
+            headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=_LISTING,
         ),
     ),
 )  # fmt: skip
