@@ -189,7 +189,8 @@ class Address:
                 allowed = tuple(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
                 raise RequestError(message, field=_KEYS[name], allowed=allowed)
-        address = replace(address, facets=FacetChoice.parse(address.facets).text)
+        if address.facets:
+            address = replace(address, facets=FacetChoice.parse(address.facets).text)
         # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
         address = replace(address, zoom="") if address.zoom in {"0", "1"} else address
         if address.zoom and address.window is None:

@@ -45,14 +45,15 @@ class FacetChoice:
             RequestError: It names a facet that does not exist, or too many values.
         """
         chosen: dict[str, tuple[str, ...]] = {}
-        for part in filter(None, text.split(";")):
+        parts = text.split(";", _MOST)
+        for part in filter(None, parts[:_MOST]):
             name, _, values = part.partition(":")
             if name not in FACETS:
                 message = f"There is no facet {name[:40]!r}. Tables can be filtered by: {', '.join(FACETS)}."
                 raise RequestError(message, field="facet", allowed=tuple(FACETS))
             read = tuple(unquote(value) for value in values.split(",") if value)
             chosen[name] = tuple(dict.fromkeys((*chosen.get(name, ()), *read)))
-        if sum(map(len, chosen.values())) > _MOST:
+        if len(parts) > _MOST or sum(map(len, chosen.values())) > _MOST:
             raise RequestError(f"facet names more than {_MOST} values. Choose fewer.", field="facet")
         return cls(tuple((name, chosen[name]) for name in FACETS if chosen.get(name)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 
 import duckdb
 import numpy as np
@@ -173,3 +174,11 @@ def test_an_address_keeps_what_was_chosen(value: str) -> None:
 def test_facets_that_do_not_exist_are_named_with_those_that_do() -> None:
     with pytest.raises(RequestError, match=r"no facet 'colour'\. Tables can be filtered by: finding, feature"):
         Address.parse("?facet=colour:red")
+
+
+@pytest.mark.parametrize(
+    "text", ["finding:a;" * 100_000, "finding:" + "a," * 100_000 + "b", ";" * 100_000, "x" * 100_000]
+)
+def test_a_long_text_is_read_or_refused_soon(text: str) -> None:
+    with suppress(RequestError):
+        assert FacetChoice.parse(text).count <= 100

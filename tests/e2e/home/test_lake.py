@@ -27,24 +27,24 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = ["sales/orders", "sales/returns", "sales/lost", "crm/people", "crm/quiet", "crm/damaged"]
     now = time.time()
     for name in names:
+        newest = 9 if name == "crm/quiet" else 0.2
+        lost, damaged = name == "sales/lost", name == "crm/damaged"
+        ages = [newest + place for place in range(15 + lost + damaged)][::-1]
+
+        def info(operation: str, version: int, ages: list[float] = ages) -> Any:
+            at = int((now - ages[version] * DAY) * 1_000)
+            return small_logs.commit_info(operation, user_name="etl", timestamp=at)
+
         columns = {"id": "long", "email" if name == "crm/people" else "amount": "string"}
-        created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata(columns)]
-        commits = [
-            created,
-            *(
-                [small_logs.commit_info("WRITE", user_name="etl"), small_logs.add(f"{n}.parquet", 100)]
-                for n in range(14)
-            ),
-        ]
-        if name == "sales/lost":
-            commits.append([small_logs.commit_info("DELETE"), *(small_logs.remove(f"{n}.parquet") for n in range(14))])
-        if name == "crm/damaged":
+        commits: list[Any] = [[info("CREATE TABLE", 0), small_logs.PROTOCOL, small_logs.metadata(columns)]]
+        commits += [[info("WRITE", n + 1), small_logs.add(f"{n}.parquet", 100)] for n in range(14)]
+        if lost:
+            commits.append([info("DELETE", 15), *(small_logs.remove(f"{n}.parquet") for n in range(14))])
+        if damaged:
             commits.append([b'{"add":'])
         small_logs.write_log(root / name, commits)
-        newest = 9 if name == "crm/quiet" else 0.2
-        for place, file in enumerate(sorted((root / name / "_delta_log").glob("*.json"), reverse=True)):
-            at = now - (newest + place) * DAY
-            os.utime(file, (at, at))
+        for age, file in zip(ages, sorted((root / name / "_delta_log").glob("*.json")), strict=True):
+            os.utime(file, (now - age * DAY, now - age * DAY))
     return root
 
 
