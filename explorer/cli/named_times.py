@@ -54,7 +54,7 @@ def version_of(table: explorer.Table, text: str, *, by_time: bool = False) -> in
             f"{EXAMPLES[-1]}.",
             reason=NO_TIME, found=text, allowed=EXAMPLES,
         ) from error  # fmt: skip
-    if named.stated.in_words or named.is_newest:
+    if named.stated.is_read or named.is_newest:
         note(f"{named.reading}.")
     return named.version
 

@@ -21,7 +21,7 @@ from explorer.core.errors import ExplorerError
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.debug import log_failure
 from explorer.views import TableFacts
-from explorer.views.palette.name_index import Matches, Name, NameIndex, TableNames, table_names
+from explorer.views.palette.name_index import KINDS, Matches, Name, NameIndex, TableNames, table_names
 
 _log = logging.getLogger(__name__)
 _READERS: Final = 2
@@ -133,11 +133,10 @@ class Lake:
             return LakeState(len(served), read, len((served & self._failed.keys()) - self._read.keys()), searching)
 
     def search(
-        self, text: str, *, here: str = "", recent: Collection[Name] = (), kinds: Collection[str] | None = None
+        self, text: str, *, here: str = "", recent: Collection[Name] = (), kinds: Collection[str] = KINDS
     ) -> Matches:
         """Return the names that match a text; see `NameIndex.search`."""
-        more = {} if kinds is None else {"kinds": kinds}
-        return self._index.search(text, self.tables(), here=here, recent=recent, **more)
+        return self._index.search(text, self.tables(), here=here, recent=recent, kinds=kinds)
 
     def holds(self, name: Name) -> Name | None:
         """Return a name as it is now; None if no served table has it."""

@@ -65,13 +65,31 @@ def test_version_that_does_not_exist_tells_the_nearest(cli: Call, demo_warehouse
     assert (cleaned.code, cleaned.error()["nearest"]) == (2, 10)
 
 
-def test_time_out_of_range_without_zone_or_not_a_time(cli: Call, demo_warehouse: Path) -> None:
+def test_time_out_of_range_or_not_a_time(cli: Call, demo_warehouse: Path) -> None:
     orders = demo_warehouse / "sales/orders"
     early = cli("snapshot", orders, "--timestamp", "1999-01-01T00:00:00Z", "--json")
     assert (early.code, early.error()["error"]) == (2, "TimestampOutOfRange")
-    assert cli("snapshot", orders, "--timestamp", "2026-03-05T00:00:00", "--json").error()["error"] == "RequestError"
-    assert cli("snapshot", orders, "--timestamp", "yesterday").code == 2
+    wrong = cli("snapshot", orders, "--timestamp", "soon", "--json")
+    assert (wrong.code, wrong.error()["reason"]) == (2, "no time")
+    assert "yesterday 18:00" in wrong.error()["message"]
+    assert cli("files", orders, "--version", "soon", "--json").error()["reason"] == "no time"
+    assert cli("diff", orders, 0, "3/4/2026", "--json").error()["allowed"] == ["2026-03-04", "2026-04-03"]
+    assert cli("history", orders, "--since", "last week", "--json").error()["reason"] == "ambiguous"
+    assert cli("snapshot", orders, "--timestamp", "tomorrow", "--json").error()["error"] == "TimestampOutOfRange"
     assert cli("snapshot", orders, "--timestamp", "2026-03-05T00:00:00Z", "--version", "3").code == 2
+
+
+def test_a_time_in_words_or_without_a_zone_is_read_in_utc_and_that_is_said(cli: Call, demo_warehouse: Path) -> None:
+    orders = demo_warehouse / "sales/orders"
+    newest = cli("snapshot", orders, "--timestamp", "now", "--json")
+    assert newest.document()["version"] == 38
+    assert newest.err.rstrip().endswith("UTC is v38, unchanged since.")
+    committed = cli("snapshot", orders, "--version", "v7", "--json").document()["timestamp"].removesuffix("Z")
+    for command in ("snapshot", "files"):
+        found = cli(command, orders, "--version", committed, "--json")
+        assert " UTC is v7." in found.err
+    by_zone = cli("snapshot", orders, "--timestamp", f"{committed}Z", "--json")
+    assert (by_zone.document()["version"], by_zone.err) == (7, "")
 
 
 def test_truncated_line_is_named(cli: Call, demo_warehouse: Path) -> None:

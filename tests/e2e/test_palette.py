@@ -120,11 +120,11 @@ def test_in_a_notebook_it_opens_where_the_widget_has_the_focus_alone(watched: An
     created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"order_id": "long", "amount": "double"})]
     commits = [created, *([commit_info("WRITE"), add(f"{n}.parquet", 10)] for n in range(3))]
     widget = explorer.open_table(write_log(tmp_path / "orders", commits)).explore(tab="overview")
-    html = "<!doctype html><body><input id='cell'><div id='one' style='width: 900px'></div></body>"
+    html = "<!doctype html><body><input id='beside'><div id='one' style='width: 900px'></div></body>"
     root = "document.getElementById('one').firstChild.shadowRoot"
     with shown_widget(watched, widget, html):
         wait_until(watched, f"{root}.querySelector('#tabs a')")
-        watched.locator("#cell").focus()
+        watched.locator("#beside").focus()
         watched.keyboard.press("Control+k")
         assert not watched.evaluate(f"{root}.getElementById('palette').open")
         watched.evaluate(f"{root}.querySelector('#tabs a').focus()")

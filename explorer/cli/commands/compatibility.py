@@ -10,6 +10,7 @@ import typer
 import explorer
 from explorer.cli.arguments import ClientsOption, JsonFlag, TableArgument, VersionOption, use_clients
 from explorer.cli.commands.plans import read_intent
+from explorer.cli.named_times import version_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.tables import open_named
 from explorer.core.compatibility.access import Access, AccessLoss, Requirements, losses
@@ -82,7 +83,7 @@ def compatibility(
     use_clients(clients)
     with patience("Reading the log"):
         opened = open_named(table)
-        requirements, lost = _requirements(opened, version, after)
+        requirements, lost = _requirements(opened, None if version is None else version_of(opened, version), after)
         mine, unknown = _mine(opened) if my_clients() else ((), "")
     rows = matrix(requirements, judge(requirements, client_facts()), client_facts(), mine)
     if json:

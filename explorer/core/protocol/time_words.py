@@ -51,12 +51,12 @@ class StatedTime:
     Attributes:
         moment: The time, in the zone of the text.
         zone: The zone's name: ``UTC``, ``Europe/Berlin``, ``+02:00``.
-        in_words: Its meaning depends on today's date, or on how this module reads it: whoever answers has to say it.
+        is_read: It was read in one way of several, or in a zone that the text does not name; the answer says how.
     """
 
     moment: datetime
     zone: str
-    in_words: bool
+    is_read: bool
 
     @property
     def text(self) -> str:
@@ -86,10 +86,10 @@ def stated_time(text: str, now: datetime) -> StatedTime:
         raise _none(text)
     iso = _iso(wanted)
     if iso is not None:
-        return StatedTime(iso, _zone_name(iso), in_words=False)
+        return StatedTime(iso, _zone_name(iso), is_read=_clock_time(wanted) is not None)
     words, zone, name = _without_zone(wanted)
     if words != wanted and (clock := _clock_time(words)) is not None:
-        return StatedTime(_placed(clock, zone, name, begins=clock.time() == time.min), name, in_words=False)
+        return StatedTime(_placed(clock, zone, name, begins=clock.time() == time.min), name, is_read=False)
     local = now.astimezone(zone)
     made = _in_words(_plain(words), local, text)
     moment = made if made.tzinfo is not None else _placed(made, zone, name, begins=made.time() == time.min)
@@ -97,7 +97,7 @@ def stated_time(text: str, now: datetime) -> StatedTime:
         moment.astimezone(UTC)
     except OverflowError as error:
         raise _none(text) from error
-    return StatedTime(moment.astimezone(zone), name, in_words=True)
+    return StatedTime(moment.astimezone(zone), name, is_read=True)
 
 
 def _iso(text: str) -> datetime | None:
@@ -264,10 +264,8 @@ def _day(words: str, today: date, text: str) -> date | None:
 
 def _calendar_day(words: str, today: date, text: str) -> date | None:
     if (numbers := re.fullmatch(r"(\d{1,2})([./])(\d{1,2})\2(\d{4})", words)) is not None:
-        first, second, year = int(numbers[1]), int(numbers[3]), int(numbers[4])
-        if numbers[2] == ".":
-            return date(year, second, first)
-        return _slashed(first, second, year, text)
+        first, second, last = int(numbers[1]), int(numbers[3]), int(numbers[4])
+        return date(last, second, first) if numbers[2] == "." else _slashed(first, second, last, text)
     parts = words.split(" ")
     year = int(parts.pop()) if len(parts) == 3 and _YEAR.fullmatch(parts[2]) else None
     if len(parts) != 2:

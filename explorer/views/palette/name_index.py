@@ -261,7 +261,7 @@ class NameIndex:
             name = Name("table", table, shown[int(found_tables[at])], "", block.table_id if block else "")
             matches.append(Match(name, float(table_ranks[at])))
         matches.sort(key=lambda match: (-match.score, len(match.name.text), match.name.table.casefold()))
-        counts = {kind: int((joined.kinds[found] == place).sum()) for place, kind in enumerate(KINDS)}
+        counts: dict[str, int] = {kind: int((joined.kinds[found] == place).sum()) for place, kind in enumerate(KINDS)}
         counts["table"] = len(found_tables)
         return Matches(tuple(matches[:most]), len(found) + len(found_tables), counts, spread)
 
