@@ -206,7 +206,7 @@ class FileStatistics:
         leaves = [_leaf(column) for column in self._columns if not column.partition]
         if len(leaves) <= MANY_LEAVES:
             return None
-        return frozenset().union(*(source.present(leaves) for source in self._files.sources))
+        return frozenset[StatisticsLeaf]().union(*(source.present(leaves) for source in self._files.sources))
 
     def _nothing_known(self, kind: pa.DataType) -> Bounds:
         if kind not in self._unknown:
