@@ -243,7 +243,7 @@ class Subject:
         return ranges
 
     def column_ranges_of(
-        self, columns: Sequence[str], *, known: bool = False
+        self, columns: Sequence[str | StatisticsColumn], *, known: bool = False
     ) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
         """Yield `Snapshot.column_ranges_of`, likewise."""
         _ = self.statistics_problems

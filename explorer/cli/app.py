@@ -14,7 +14,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
 import typer
@@ -152,6 +152,33 @@ def _make_plain(command: Any) -> None:
     for parameter in (*command.params, command.get_help_option(typer.Context(command))):
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
+        _convert_late(parameter)
+
+
+def _convert_late(parameter: Any) -> None:
+    """Let a parameter of a command load Pydantic for values that need it alone: it takes as long as NumPy to load."""
+    converter = parameter.get_runtime_param
+    parameter.get_runtime_param = lambda: _AsGiven(converter)
+
+
+class _AsGiven:
+    """Gives values that are of their type already as they are, and all others to Typer's converter."""
+
+    def __init__(self, converter: Callable[[], Any]) -> None:
+        self._converter = converter
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a parameter for its command."""
+        if value is None or self._is_given(value, param.type_descriptor):
+            return () if value is None and (param.multiple or param.nargs == -1) else value
+        return self._converter().coerce(value, param=param, ctx=ctx)
+
+    @staticmethod
+    def _is_given(value: Any, descriptor: Any) -> bool:
+        kind, is_plain = descriptor.annotation, descriptor.parameter_info.parser is None
+        if kind is str:
+            return is_plain and isinstance(value, str)
+        return is_plain and descriptor.is_list and value == []
 
 
 def main() -> None:

@@ -15,7 +15,20 @@ from tests.support.shared_tables import REPOSITORY
 
 WATCHED = [
     *("IPython", "anywidget", "argon2", "bokeh", "cryptography", "ipywidgets", "jinja2", "msgspec", "numpy", "obstore"),
-    *("pandas", "panel", "param", "plotly", "py4j", "pyarrow", "pyroaring", "pyspark", "rich", "tornado", "typer"),
+    *(
+        "pandas",
+        "panel",
+        "param",
+        "plotly",
+        "py4j",
+        "pyarrow",
+        "pydantic",
+        "pyroaring",
+        "pyspark",
+        "rich",
+        "tornado",
+        "typer",
+    ),
 ]
 """The packages of others that some part of this program imports."""
 READING = {

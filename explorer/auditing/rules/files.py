@@ -41,8 +41,8 @@ class ContradictoryStatistic(msgspec.Struct, frozen=True):
 
 def contradictory_statistics(subject: Subject) -> Iterator[ContradictoryStatistic]:
     """Yield what no value can satisfy, column by column."""
-    names = [column.name for column in subject.snapshot.statistics_columns if not column.partition]
-    for column, ranges in subject.column_ranges_of(names, known=True):
+    columns = [column for column in subject.snapshot.statistics_columns if not column.partition]
+    for column, ranges in subject.column_ranges_of(columns, known=True):
         for row in ranges.filter(mask(_is_out_of_order(ranges, column))).to_pylist():
             yield ContradictoryStatistic(row["path"], column.name, f"minimum {row['min']}, maximum {row['max']}")
         for row in ranges.filter(mask(_has_odd_nulls(ranges))).to_pylist():

@@ -37,7 +37,7 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
         return NotAnswered(subject.too_many_statistics)
     checked = Mentions(constraints(snapshot.metadata.configuration).values(), snapshot.schema)
     unchecked = [
-        column.name
+        column
         for column in snapshot.statistics_columns
         if len(column.path) == 1 and _may_be_null(snapshot.schema, column) and not checked.of(column.path)
     ]
@@ -68,7 +68,7 @@ def _nullable(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 def _nulls_in_required(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     """Report NOT NULL columns for which a file without masked rows counts nulls."""
     snapshot = subject.snapshot
-    required = [column.name for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
+    required = [column for column in snapshot.statistics_columns if not _may_be_null(snapshot.schema, column)]
     if not required:
         return ()
     if subject.too_many_statistics is not None:

@@ -86,12 +86,14 @@ _NO_URI: Final = (
 
 def demands_of(metadata: Metadata) -> frozenset[str]:
     """Name what the metadata requires of clients besides the protocol."""
-    types = frozenset(_type_names(_schema(metadata)))
+    schema = _schema(metadata)
+    types = frozenset(_type_names(schema))
     demands = {f"type {name}" for name in types if name not in KNOWN_TYPES}
     if not types.isdisjoint(_VOID):
         demands.add(VOID_COLUMN)
-    demands |= set(_oddities(_schema(metadata)))
-    columns = {column.lower() for column in _columns(metadata)}
+    demands |= set(_oddities(schema))
+    names = _columns(schema)
+    columns = {column.lower() for column in names}
     if respelled_partitions(metadata):
         demands.add(PARTITION_CASE)
     if any(name.lower() not in columns for name in metadata.partition_columns):
@@ -100,7 +102,7 @@ def demands_of(metadata: Metadata) -> frozenset[str]:
         demands.add(PARTITION_TWICE)
     if columns and columns <= {name.lower() for name in metadata.partition_columns}:
         demands.add(ONLY_PARTITION_COLUMNS)
-    if len(columns) < len(_columns(metadata)):
+    if len(columns) < len(names):
         demands.add(LIKE_NAMES)
     if _bad(metadata.configuration, _NEEDED):
         demands.add(PROPERTY_READ)
@@ -155,7 +157,9 @@ def paths_without_uri(paths: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def respelled_partitions(metadata: Metadata) -> dict[str, str]:
     """Return partition columns that differ from the schema's by case alone -> as the schema spells them."""
-    columns = _columns(metadata)
+    if not metadata.partition_columns:
+        return {}
+    columns = _columns(_schema(metadata))
     by_case = {column.lower(): column for column in columns}
     return {
         name: by_case[name.lower()]
@@ -199,8 +203,8 @@ def _schema(metadata: Metadata) -> JsonValue:
     return decoded
 
 
-def _columns(metadata: Metadata) -> tuple[str, ...]:
-    match _schema(metadata):
+def _columns(schema: JsonValue) -> tuple[str, ...]:
+    match schema:
         case {"fields": [*fields]}:
             return tuple(str(field["name"]) for field in fields if isinstance(field, dict) and "name" in field)
         case _:

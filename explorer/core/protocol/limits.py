@@ -7,8 +7,7 @@ with a table beyond a limit, and the memory for it, sets the limit here before i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from explorer.core.errors import LimitExceeded
 
@@ -231,14 +230,23 @@ def check_lines(data: bytes, version: int, path: str) -> None:
         start, number = end + 1, number + 1
 
 
+_NESTED: Final = (dict, list)
+
+
 def check_nesting(value: JsonValue, what: str) -> None:
     """Check the nesting depth of decoded JSON."""
-    depth, level = 0, [value]
+    depth = 0
+    level: list[Any] = [value] if isinstance(value, _NESTED) else []
     while level:
         depth += 1
         if depth > MAX_NESTING:
             raise too_deep(what)
-        level = [child for item in level for child in _children(item) if isinstance(child, dict | list)]
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, _NESTED)
+        ]
 
 
 def check_column(size: int, what: str) -> None:
@@ -260,13 +268,3 @@ def too_deep(what: str) -> LimitExceeded:
         "Real schemas are much flatter; the log is probably corrupt.",
         allowed=MAX_NESTING,
     )
-
-
-def _children(item: JsonValue) -> Iterable[JsonValue]:
-    match item:
-        case dict():
-            return item.values()
-        case list():
-            return item
-        case _:
-            return ()

@@ -31,6 +31,7 @@ from explorer.core.protocol.file_paths import canonical_key, needs_decoding
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf, parse_texts
+from explorer.core.protocol.statistics.present_leaves import present_leaves
 
 _T = TypeVar("_T")
 
@@ -84,6 +85,10 @@ class FileSource(Protocol):
 
     def statistics(self, leaves: Sequence[StatisticsLeaf]) -> Iterator[ParsedTexts]:
         """Read the statistics of some columns, some files at a time."""
+        ...
+
+    def present(self, leaves: Sequence[StatisticsLeaf]) -> Sequence[StatisticsLeaf]:
+        """Return the columns of which a file may state something: of many columns, those that are in statistics."""
         ...
 
     def may_have_empty_values(self) -> bool:
@@ -252,6 +257,10 @@ class LineSource:
         """Yield the statistics of some columns, of all files at once."""
         if self._lines:
             yield parse_texts(_stats(self._lines), leaves)
+
+    def present(self, leaves: Sequence[StatisticsLeaf]) -> Sequence[StatisticsLeaf]:
+        """Return the columns that are in the texts of the files."""
+        return present_leaves(_stats(self._lines).drop_null(), leaves) if self._lines else ()
 
     def may_have_empty_values(self) -> bool:
         """Return False if no file has an empty string as a partition value."""

@@ -17,7 +17,7 @@ from explorer.core.protocol.schema.data_types import StructField, StructType, fo
 from explorer.core.protocol.schema.nested_types import Path, walk, walk_physical
 
 
-class ColumnSpan(msgspec.Struct, frozen=True, rename="camel"):
+class ColumnSpan(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A column's logical name and its type, from one version to another (both inclusive)."""
 
     from_version: int
@@ -86,6 +86,8 @@ def column_lineage(schemas: Iterable[tuple[int, StructType, MappingMode]], last_
 
 class _LineageColumn:
     """A column that is followed: where its values are stored, its newest path and id, and its spans so far."""
+
+    __slots__ = ("field_id", "path", "spans", "stored")
 
     def __init__(self, stored: Path) -> None:
         self.stored = self.path = stored
@@ -160,7 +162,9 @@ class _Followed:
     def take(self, schema: StructType, mode: MappingMode, version: int, end: int) -> None:
         """Take the schema of a range of versions."""
         for identity, path, stored, field in self._identities.take(schema, mode, version):
-            column = self._columns.setdefault(identity, _LineageColumn(stored))
+            column = self._columns.get(identity)
+            if column is None:
+                column = self._columns[identity] = _LineageColumn(stored)
             column.extend(ColumnSpan(version, end, format_column(path), type_name(field.type), field.nullable))
             column.path = path
             column.field_id = column.field_id if field.field_id is None else field.field_id

@@ -62,7 +62,7 @@ _HIGH_WATER_MARK: Final = "rowIdHighWaterMark"
 _OF_COLUMN: Final = ("name", "type", "nullability", "comment", "default", "generation")
 
 
-class SettingChange(msgspec.Struct, frozen=True):
+class SettingChange(msgspec.Struct, frozen=True, gc=False):
     """One setting that differs from a version on.
 
     Attributes:
@@ -326,7 +326,7 @@ def _column_changes(version: int, before: _State, after: _State) -> Iterator[Set
             continue
         if old.path != column.path and _is_renamed(identity, before, after):
             yield SettingChange(version, "name", column.name, old.name, column.name, key)
-        for kind, fact in column.facts.items():
+        for kind, fact in () if column.facts == old.facts else column.facts.items():
             if fact != old.facts[kind]:
                 yield SettingChange(version, kind, column.name, old.facts[kind], fact, key)
     for identity, column in before.columns.items():

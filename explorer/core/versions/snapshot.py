@@ -309,18 +309,19 @@ class Snapshot:
         return column_ranges(self._statistics, self.statistics_column(column))
 
     def column_ranges_of(
-        self, columns: Sequence[str] | None = None, *, known: bool = False
+        self, columns: Sequence[str | StatisticsColumn] | None = None, *, known: bool = False
     ) -> Iterator[tuple[StatisticsColumn, pa.Table]]:
         """Yield several columns with their bounds, as `column_ranges` returns them, one at a time.
 
         Args:
-            columns: Dotted logical names; None for all leaf columns.
+            columns: Dotted logical names, or columns of `statistics_columns`; None for all leaf columns.
             known: Leave out the columns of which no file states anything: most of a wide table.
 
         Raises:
             RequestError: A column is not in the schema or has no statistics by its type; before the first is yielded.
         """
-        chosen = self.statistics_columns if columns is None else [self.statistics_column(name) for name in columns]
+        named = self.statistics_columns if columns is None else columns
+        chosen = [self.statistics_column(column) if isinstance(column, str) else column for column in named]
         for some, statistics in self._statistics.parts(chosen):
             for column in some:
                 if not known or statistics.is_known(column):

@@ -40,6 +40,7 @@ from explorer.core.protocol.statistics.json_statistics import (
     parse_texts,
     some_of,
 )
+from explorer.core.protocol.statistics.present_leaves import MANY_LEAVES, present_leaves
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -254,6 +255,17 @@ class CheckpointPart:
             IncompleteCheckpoint: A page is damaged.
         """
         yield from in_parallel(partial(self._group_statistics, leaves), self._groups)
+
+    def present(self, leaves: Sequence[StatisticsLeaf]) -> Sequence[StatisticsLeaf]:
+        """Return the columns that are in the texts of the files; all of them where there are columns instead."""
+        if len(leaves) <= MANY_LEAVES or "stats_parsed.numRecords" in self._members:
+            return leaves
+        texts = (
+            plain("stats", pa.string(), self._length(group.index, group.keep), values).drop_null()
+            for group in self._groups
+            for values in [self._values(group.index, group.keep, _TEXTS)]
+        )
+        return list(dict.fromkeys(leaf for some in texts for leaf in present_leaves(some, leaves)))
 
     def _group_statistics(self, leaves: Sequence[StatisticsLeaf], group: _Group) -> ParsedTexts:
         if self._cache is None:

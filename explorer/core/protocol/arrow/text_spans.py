@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute
 
 from explorer.core.protocol.arrow.arrays import SYSTEM_POOL, Int64s, Mask
 
@@ -132,13 +131,15 @@ class TextSpans:
 
     def column(self) -> pa.LargeBinaryArray:
         """Return the same as a column of bytes."""
+        import pyarrow.compute as pc
+
         # Bytes between two texts are in no row; Arrow only reads the rows that are taken.
         bounds = np.zeros(2 * len(self) + 2, np.int64)
         bounds[1:-1:2], bounds[2:-1:2], bounds[-1] = self.starts, self.ends, len(self.data)
         buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.data)]
         spans = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
         rows = pa.Array.from_buffers(pa.int64(), len(self), [None, pa.py_buffer(np.arange(1, len(bounds) - 1, 2))])
-        return pyarrow.compute.take(spans, rows, boundscheck=False, memory_pool=SYSTEM_POOL)
+        return pc.take(spans, rows, boundscheck=False, memory_pool=SYSTEM_POOL)
 
 
 def windows(data: Bytes, width: int) -> npt.NDArray[np.void]:

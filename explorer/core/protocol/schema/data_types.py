@@ -16,6 +16,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar, assert_never
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -48,7 +49,7 @@ class UnreadColumn(msgspec.Struct, frozen=True):
         return f"The column {self.name} is not read and not shown. {self.reason} Use an engine that supports its type."
 
 
-class PrimitiveType(msgspec.Struct, frozen=True):
+class PrimitiveType(msgspec.Struct, frozen=True, gc=False):
     """A type without parts; a decimal has its precision and scale."""
 
     name: str
@@ -82,7 +83,7 @@ class StructField(msgspec.Struct, frozen=True):
     @property
     def physical_name(self) -> str:
         """Name used in data files, partition values and statistics; the field's own without column mapping."""
-        return str(self.metadata.get(PHYSICAL_NAME, self.name))
+        return str(self.metadata.get(PHYSICAL_NAME, self.name)) if self.metadata else self.name
 
     @property
     def field_id(self) -> int | None:
@@ -108,7 +109,7 @@ class StructField(msgspec.Struct, frozen=True):
         )
 
 
-class StructType(msgspec.Struct, frozen=True, dict=True):
+class StructType(msgspec.Struct, frozen=True, dict=True, weakref=True):
     """An ordered set of fields; a table's schema is one."""
 
     fields: tuple[StructField, ...] = ()
@@ -178,8 +179,9 @@ def visit(kind: DataType, visitor: TypeVisitor[_T]) -> _T:
             return visitor.struct(kind, [visit(field.type, visitor) for field in kind.fields])
 
 
-_PRIMITIVES: Final = frozenset(
-    [
+_PRIMITIVES: Final = {
+    name: PrimitiveType(name)
+    for name in (
         "string",
         "long",
         "integer",
@@ -194,9 +196,9 @@ _PRIMITIVES: Final = frozenset(
         "timestamp_ntz",
         "variant",
         "void",
-    ]
-)
-KNOWN_TYPES: Final = _PRIMITIVES | {"decimal", "null", "struct", "array", "map"}
+    )
+}
+KNOWN_TYPES: Final = _PRIMITIVES.keys() | {"decimal", "null", "struct", "array", "map"}
 """Names of types that need nothing of clients except the protocol and its features; some have parameters."""
 _OF_VOID: Final = (
     "Its type has void where no file can store it: inside an array or a map, or as the only fields of a struct."
@@ -220,6 +222,9 @@ def is_invalid_decimal(name: str) -> bool:
     return match is None or int(match[1]) > 38 or int(match[2]) > int(match[1])
 
 
+_PARSED: Final[WeakValueDictionary[str, StructType]] = WeakValueDictionary()
+
+
 def parse_schema(text: str) -> StructType:
     """Parse a ``schemaString``; columns that `parse_columns` does not read are left out.
 
@@ -233,8 +238,14 @@ def parse_schema(text: str) -> StructType:
 
 
 def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
-    """Parse a ``schemaString`` like `parse_schema`: its columns, and those that are not read because of their types."""
+    """Parse a ``schemaString`` like `parse_schema`: its columns, and those that are not read because of their types.
+
+    The same text gives the same schema while that is in use: a page asks often for one that may have many columns.
+    """
     check_json_values(text, "The table's schemaString")
+    known = _PARSED.get(text)
+    if known is not None:
+        return known, ()
     try:
         value = json.loads(text, parse_float=exact_number, parse_constant=Decimal)
     except ValueError as error:
@@ -256,7 +267,10 @@ def parse_columns(text: str) -> tuple[StructType, tuple[UnreadColumn, ...]]:
             raise _bad(str(error)) from error
     if unread and (not fields or limits.STRICT_TYPES):
         _parse_strictly(value)
-    return StructType(tuple(fields)), tuple(unread)
+    schema = StructType(tuple(fields))
+    if not unread:
+        _PARSED[text] = schema
+    return schema, tuple(unread)
 
 
 def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn, ...]]:
@@ -266,7 +280,7 @@ def storable_columns(schema: StructType) -> tuple[StructType, tuple[UnreadColumn
     `explorer.core.protocol.limits.STRICT_TYPES` is set.
     """
     readable = tuple(field for field in schema.fields if not has_misplaced_void(field.type))
-    if not readable or limits.STRICT_TYPES:
+    if not readable or len(readable) == len(schema.fields) or limits.STRICT_TYPES:
         return schema, ()
     closed = (field for field in schema.fields if has_misplaced_void(field.type))
     return StructType(readable), tuple(UnreadColumn(field.name, type_name(field.type), _OF_VOID) for field in closed)
@@ -351,7 +365,7 @@ def parse_type(value: JsonValue) -> DataType:
         case {"type": "map", "keyType": key, "valueType": item}:
             return MapType(parse_type(key), parse_type(item), bool(value.get("valueContainsNull", True)))
         case {"type": str(name)} if name in _PRIMITIVES and len(value) == 1:
-            return PrimitiveType(name)
+            return _PRIMITIVES[name]
         case {"type": str(name)} if name not in KNOWN_TYPES and name not in _ALIASES:
             raise UnknownType(f"the type {name[:200]!r} is not known to the protocol")
     raise InvalidType(f"{_shown(value)} is not a type")
@@ -359,12 +373,12 @@ def parse_type(value: JsonValue) -> DataType:
 
 def type_name(kind: DataType) -> str:
     """Return a type in readable form, for example ``struct<a:long,b:array<string>>``."""
-    return visit(kind, _Name())
+    return _Name().primitive(kind) if isinstance(kind, PrimitiveType) else visit(kind, _Name())
 
 
 def type_outline(kind: DataType) -> str:
     """Return a type without the fields of its structs, which are columns of their own, such as ``array<struct>``."""
-    return visit(kind, _Outline())
+    return _Outline().primitive(kind) if isinstance(kind, PrimitiveType) else visit(kind, _Outline())
 
 
 _PLAIN: Final = re.compile(r"\w+")
@@ -372,7 +386,11 @@ _PLAIN: Final = re.compile(r"\w+")
 
 def format_column(path: tuple[str, ...]) -> str:
     """Return a path as a dotted column, with backticks around parts that need them."""
-    return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in path)
+    return _in_backticks(path[0]) if len(path) == 1 else ".".join(map(_in_backticks, path))
+
+
+def _in_backticks(part: str) -> str:
+    return part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`"
 
 
 def parse_column(text: str) -> tuple[str, ...]:
@@ -389,20 +407,18 @@ def parse_column(text: str) -> tuple[str, ...]:
 
 
 def _parse_field(value: JsonValue) -> StructField:
-    match value:
-        case {"name": str(name), "type": kind, **rest}:
-            metadata = rest.get("metadata") or {}
-            if not isinstance(metadata, dict):
-                raise InvalidType(f"the metadata of field {name!r} is not an object")
-            return StructField(name, parse_type(kind), bool(rest.get("nullable", True)), metadata)
-        case _:
-            raise InvalidType(f"{_shown(value)} is not a field (it needs name and type)")
+    if not isinstance(value, dict) or not isinstance(name := value.get("name"), str) or "type" not in value:
+        raise InvalidType(f"{_shown(value)} is not a field (it needs name and type)")
+    metadata = value.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise InvalidType(f"the metadata of field {name!r} is not an object")
+    return StructField(name, parse_type(value["type"]), bool(value.get("nullable", True)), metadata)
 
 
 def _parse_primitive(name: str) -> PrimitiveType:
-    known = _ALIASES.get(name, name)
-    if known in _PRIMITIVES:
-        return PrimitiveType(known)
+    known = _PRIMITIVES.get(_ALIASES.get(name, name))
+    if known is not None:
+        return known
     if name == "decimal":
         return PrimitiveType("decimal", 10, 0)
     if (match := _DECIMAL.match(name)) is not None:

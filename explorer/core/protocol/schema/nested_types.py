@@ -93,7 +93,8 @@ def _walk(kind: DataType, path: Path, physical: Path, *, collections: bool) -> I
         for field in kind.fields:
             here, there = (*path, field.name), (*physical, field.physical_name)
             yield here, there, field
-            yield from _walk(field.type, here, there, collections=collections)
+            if not isinstance(field.type, PrimitiveType):
+                yield from _walk(field.type, here, there, collections=collections)
     elif collections:
         for name, part in _parts(kind):
             yield from _walk(part, (*path, name), (*physical, name), collections=collections)

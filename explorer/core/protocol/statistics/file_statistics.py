@@ -7,7 +7,7 @@ its partition value (STATS-014); a NaN is not a bound (STATS-016).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import cached_property
 from typing import Final
@@ -25,6 +25,7 @@ from explorer.core.protocol.partition_values import ZoneWarning, partition_colum
 from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column, type_name
 from explorer.core.protocol.schema.nested_types import walk_structs
 from explorer.core.protocol.statistics.json_statistics import Bounds, StatisticsLeaf, concatenated
+from explorer.core.protocol.statistics.present_leaves import MANY_LEAVES
 
 # Columns that are parsed in one pass over the texts.
 _MOST_AT_ONCE: Final = 10_000
@@ -68,14 +69,23 @@ class FileStatistics:
 
     Args:
         zone: As in `explorer.core.protocol.partition_values.parse_partition_value`.
+        present: Finds the columns of which a file may state something, None for all; they are looked for unless given.
     """
 
-    def __init__(self, files: LogicalFiles, columns: Sequence[StatisticsColumn], zone: tzinfo = UTC) -> None:
+    def __init__(
+        self,
+        files: LogicalFiles,
+        columns: Sequence[StatisticsColumn],
+        zone: tzinfo = UTC,
+        present: Callable[[], frozenset[StatisticsLeaf] | None] | None = None,
+    ) -> None:
         self._files = files
+        self._find_present = present or self._present_in_files
         self._zone = zone
         self._columns = tuple(columns)
         self._bounds: dict[StatisticsLeaf, Bounds] = {}
         self._partitions: dict[StatisticsColumn, Bounds] = {}
+        self._unknown: dict[pa.DataType, Bounds] = {}
         self._tight: pa.BooleanArray | None = None
         self._num_records: pa.Int64Array | None = None
         self._problems: dict[tuple[int, str], None] = {}
@@ -109,10 +119,16 @@ class FileStatistics:
             return self._partition(column)
         leaf = _leaf(column)
         self._load([leaf])
-        return self._bounds[leaf]
+        return self._bounds.get(leaf) or self._nothing_known(to_arrow(column.type))
+
+    def is_absent(self, column: StatisticsColumn) -> bool:
+        """Return whether it is certain, without parsing a column, that no file states anything of it."""
+        return not column.partition and self._present is not None and _leaf(column) not in self._present
 
     def is_known(self, column: StatisticsColumn) -> bool:
         """Return whether a bound or the null count of a column is known in any file."""
+        if self.is_absent(column):
+            return False
         bounds = self.bounds(column)
         return any(values.null_count < len(values) for values in (bounds.low, bounds.high, bounds.nulls))
 
@@ -137,23 +153,22 @@ class FileStatistics:
 
     def problems(self) -> tuple[StatisticsProblem, ...]:
         """Return the statistics that could not be used, for all columns; many columns are parsed some at a time."""
-        if len(self._columns) <= _MOST_AT_ONCE:
-            self.load(self._columns)
-        else:
-            for _, some in self.parts(self._columns):
-                self._problems |= some._problems
+        for columns, some in self.parts(self._columns):
+            if any(not column.partition for column in columns):
+                some.tight()  # texts that contain none of the columns are parsed too
+            self._problems |= some._problems
         paths = self.paths
         return tuple(StatisticsProblem(paths[row].as_py(), detail) for row, detail in sorted(self._problems))
 
     def parts(self, columns: Sequence[StatisticsColumn]) -> Iterator[tuple[Sequence[StatisticsColumn], FileStatistics]]:
         """Yield columns with their statistics parsed: many columns some at a time, which are then released."""
-        if len(columns) <= _MOST_AT_ONCE:
+        if len(columns) <= _MOST_AT_ONCE or sum(not self.is_absent(column) for column in columns) <= _MOST_AT_ONCE:
             self.load(columns)
             yield columns, self
             return
         for start in range(0, len(columns), _MOST_AT_ONCE):
             some = columns[start : start + _MOST_AT_ONCE]
-            statistics = FileStatistics(self._files, some, self._zone)
+            statistics = FileStatistics(self._files, some, self._zone, lambda: self._present)
             statistics.load(some)
             yield some, statistics
 
@@ -166,6 +181,9 @@ class FileStatistics:
 
     def _load(self, leaves: Sequence[StatisticsLeaf], *, needs_tight: bool = False) -> None:
         missing = list(dict.fromkeys(leaf for leaf in leaves if leaf not in self._bounds))
+        # Which columns are present is found out for many of them: it takes a pass over all texts.
+        if (len(missing) > MANY_LEAVES or "_present" in self.__dict__) and self._present is not None:
+            missing = [leaf for leaf in missing if leaf in self._present]
         if not missing and not needs_tight:
             return
         parts, start = [], 0
@@ -178,6 +196,23 @@ class FileStatistics:
         self._bounds |= loaded.bounds
         self._tight = loaded.tight
         self._num_records = loaded.num_records
+
+    @cached_property
+    def _present(self) -> frozenset[StatisticsLeaf] | None:
+        """The columns of which a file may state something; None where any may be, as in a table of few columns."""
+        return self._find_present()
+
+    def _present_in_files(self) -> frozenset[StatisticsLeaf] | None:
+        leaves = [_leaf(column) for column in self._columns if not column.partition]
+        if len(leaves) <= MANY_LEAVES:
+            return None
+        return frozenset[StatisticsLeaf]().union(*(source.present(leaves) for source in self._files.sources))
+
+    def _nothing_known(self, kind: pa.DataType) -> Bounds:
+        if kind not in self._unknown:
+            values = pa.nulls(self.num_files, kind)
+            self._unknown[kind] = Bounds(values, values, pa.nulls(self.num_files, pa.int64()))
+        return self._unknown[kind]
 
     def _partition_values(self, column: StatisticsColumn) -> pa.Array:
         maps, kind = self._files.select(["partition_values"]).column(0), to_arrow(column.type)
@@ -224,6 +259,10 @@ def coverage(statistics: FileStatistics, columns: Sequence[StatisticsColumn]) ->
     statistics.load(columns)
     files, tight = [], []
     for column in columns:
+        if statistics.is_absent(column):
+            files.append(0)
+            tight.append(0)
+            continue
         bounds = statistics.bounds(column)
         all_null = pc.equal(bounds.nulls, statistics.num_records).fill_null(_FALSE)
         known = pc.or_(bounds.low.is_valid(), all_null)

@@ -17,8 +17,8 @@ import pyarrow as pa
 from explorer.core.errors import LimitExceeded
 from explorer.core.protocol.json_values import JsonValue, decode_json
 
-# The number of columns from which it is worth a check which are present.
-_MANY: Final = 256
+MANY_LEAVES: Final = 256
+"""The number of columns above which it is worth a check which are present."""
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 _Path = tuple[str, ...]
@@ -38,7 +38,7 @@ def present_leaves(texts: pa.StringArray, leaves: Sequence[_LeafT]) -> Sequence[
     Args:
         texts: Statistics as JSON, none of them null.
     """
-    if len(leaves) <= _MANY:
+    if len(leaves) <= MANY_LEAVES:
         return leaves
     paths: set[_Path] = set()
     seen: set[_Path] = set()

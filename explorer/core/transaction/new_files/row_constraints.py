@@ -19,6 +19,7 @@ from explorer.core.protocol.schema.data_types import (
     ArrayType,
     DataType,
     MapType,
+    PrimitiveType,
     StructField,
     StructType,
     format_column,
@@ -158,6 +159,8 @@ def _nullability(schema: StructType) -> Iterator[RowRule]:
     for path, _, field in walk_structs(schema):
         if not field.nullable:
             yield RowRule("not-null", format_column(path), f"{quoted_column(path)} IS NOT NULL")
+        if isinstance(field.type, PrimitiveType):
+            continue
         if (inside := _no_null_inside(field.type, quoted_column(path), 0)) is not None:
             yield RowRule("not-null", format_column(path), inside)
 
@@ -191,9 +194,10 @@ def _for_all(values: str, item: str, kind: DataType, may_be_null: bool, depth: i
 
 
 def _lengths(schema: StructType) -> Iterator[RowRule]:
-    spelt = {path for path, _, field in walk_structs(schema) if CHAR_VARCHAR in field.metadata}
-    for path, _, field in walk_structs(schema):
-        text = field.metadata.get(CHAR_VARCHAR)
+    limited = [(path, field) for path, _, field in walk_structs(schema) if CHAR_VARCHAR in field.metadata]
+    spelt = {path for path, _ in limited}
+    for path, field in limited:
+        text = field.metadata[CHAR_VARCHAR]
         if text is None:
             continue
         column = format_column(path)

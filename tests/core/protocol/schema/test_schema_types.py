@@ -18,6 +18,7 @@ from explorer.core.protocol.schema.data_types import (
     PrimitiveType,
     StructField,
     StructType,
+    parse_columns,
     parse_schema,
     parse_type,
     type_name,
@@ -401,3 +402,12 @@ def test_a_schema_without_marks_says_all_else() -> None:
     spaced = json.dumps(struct(field("a", "long", comment="delta.identity")))
     for same in (None, "", "no schema", 'delta.identity.highWaterMark{"', spaced):
         assert schema_without_marks(same) == same
+
+
+def test_a_schema_in_use_is_parsed_once_and_one_with_unread_columns_names_them_each_time() -> None:
+    text = StructType((StructField("a", LONG), StructField("b", ArrayType(LONG)))).to_json()
+    schema = parse_schema(text)
+    assert parse_schema("".join(list(text))) is schema
+    unread = text.replace('"a","type":"long"', '"a","type":"geometry"')
+    assert unread != text
+    assert [column.name for _ in range(2) for column in parse_columns(unread)[1]] == ["a", "a"]
