@@ -245,7 +245,9 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     page.keyboard.type("unused")
     page.keyboard.press("Enter")
     page.locator("[data-outcome=committed]").wait_for()
-    assert "1 file deleted. The log records it in v3 and v4; the rows are those of v2." in page.evaluate("document.activeElement.textContent")
+    assert "1 file deleted. The log records it in v3 and v4; the rows are those of v2." in page.evaluate(
+        "document.activeElement.textContent"
+    )
     assert "1 file deleted" in page.locator("#spoken").inner_text()
     assert not (root / "unused" / "old.parquet").exists()
     page.keyboard.press("Tab")
