@@ -16,8 +16,8 @@ from explorer.core.transaction.context import NewPlace
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
-from explorer.storage.configured import options_of
 from explorer.storage.roots import AllowedRoots, is_catalog_address
+from explorer.storage.served_root import options_of
 from explorer.table import Table, context_of
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
-from explorer.storage.configured import options_of, with_options
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
-from explorer.storage.served_root import GivenRoots
+from explorer.storage.served_root import GivenRoots, options_of, with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,7 +18,7 @@ from explorer.configuration.in_force import in_force as now_in_force
 from explorer.configuration.in_force import using
 from explorer.configuration.place import configuration_place
 from explorer.core.errors import RequestError
-from explorer.storage.configured import configured_roots, named_roots
+from explorer.storage.served_root import configured_roots, named_roots
 from explorer.variables import CONFIG_VARIABLE
 
 if TYPE_CHECKING:

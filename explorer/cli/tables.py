@@ -12,8 +12,7 @@ from typing import Final
 
 import explorer
 from explorer.core.errors import TableNotFound
-from explorer.storage.configured import options_of
-from explorer.storage.served_root import ServedRoot
+from explorer.storage.served_root import ServedRoot, options_of
 
 _PART: Final = r"(?:[^\W\d]\w*|`(?:[^`]|``)+`)"
 _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART}){{1,2}}")

@@ -21,8 +21,7 @@ from explorer.fleet.places import places
 from explorer.fleet.processes import in_processes
 from explorer.fleet.record import AuditRecord
 from explorer.fleet.spark_tasks import on_spark
-from explorer.storage.configured import configured_roots, with_options
-from explorer.storage.served_root import GivenRoots
+from explorer.storage.served_root import GivenRoots, configured_roots, with_options
 
 SCHEMA: Final = pa.schema(
     [

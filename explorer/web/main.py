@@ -26,8 +26,7 @@ from explorer.configuration.in_force import in_force
 from explorer.configuration.records import Serve
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.debug import quiet_handlers
-from explorer.storage.configured import configured_roots, named_roots
-from explorer.storage.served_root import ServedRoot
+from explorer.storage.served_root import ServedRoot, configured_roots, named_roots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.rows.spark_work import start_early
 from explorer.web.app import create_app

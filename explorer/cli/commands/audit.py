@@ -33,9 +33,8 @@ from explorer.cli.report_files import check_place
 from explorer.cli.tables import location_of, open_root
 from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of
-from explorer.storage.configured import named_roots
 from explorer.storage.schemes import spellings
-from explorer.storage.served_root import ServedRoot
+from explorer.storage.served_root import ServedRoot, named_roots
 
 _FINDINGS: Final = 1
 _check_option = partial(typer.Option, rich_help_panel="Further checks")

@@ -21,8 +21,7 @@ from explorer.configuration.records import SECRETS, VARIABLES, Configuration
 from explorer.core.errors import InvalidConfiguration, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.credentials import HIDDEN, secrets_of, without_credentials
-from explorer.storage.configured import options_of_root
-from explorer.storage.served_root import ServedRoot
+from explorer.storage.served_root import ServedRoot, options_of_root
 from explorer.variables import CACHE_VARIABLE
 
 ActionArgument = Annotated[

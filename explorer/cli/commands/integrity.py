@@ -13,8 +13,8 @@ from explorer.core.log.verify import integrity
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
-from explorer.storage.configured import options_of
 from explorer.storage.roots import is_catalog_address
+from explorer.storage.served_root import options_of
 
 _FINDINGS: Final = 1
 _BROKEN: Final = 3

@@ -31,7 +31,7 @@ from explorer.core.transaction.commit_plan import (
 from explorer.core.transaction.intents.documents import intent_kind, parse_intent
 from explorer.core.transaction.intents.records import CreateTable, Intent, Vacuum
 from explorer.core.transaction.proposal import GRAVEST_FIRST, GuardResult
-from explorer.storage.configured import options_of
+from explorer.storage.served_root import options_of
 
 if TYPE_CHECKING:
     from explorer.core.transaction.undoing.undo import Undo

@@ -21,7 +21,7 @@ from explorer.cli.row_output import check_output_options
 from explorer.configuration.reading import read_configuration
 from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
 from explorer.core.errors import InvalidConfiguration, RequestError, TableNotFound
-from explorer.storage import configured, open_store
+from explorer.storage import open_store, served_root
 from explorer.variables import CACHE_VARIABLE
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
@@ -140,7 +140,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
     seen = dict[str, dict[str, str]]()
 
     def command(*, table: str) -> int:
-        seen.update({place: configured.options_of(place) for place in places})
+        seen.update({place: served_root.options_of(place) for place in places})
         return 0
 
     places = ["s3://lake", "s3://lake/t", "s3://lake/deep/t", "s3://lake-2/t", str(tmp_path)]
@@ -153,7 +153,7 @@ def test_options_of_a_place_are_those_of_its_root_under_those_of_the_command_lin
         "s3://lake-2/t": {"region": "other"},
         str(tmp_path): {"region": "other"},
     }
-    assert configured.options_of("s3://lake/t") == {}, "it ends with the command"
+    assert served_root.options_of("s3://lake/t") == {}, "it ends with the command"
 
 
 def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_environment(
@@ -318,7 +318,7 @@ def test_roots_of_two_servers_with_one_address_are_both_served_each_with_its_opt
 def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: Path) -> None:
     file = _file(tmp_path, SERVERS)
     with in_force._using(file, {}), pytest.raises(RequestError, match="one and two"):
-        configured.options_of("s3a://lake/shop/orders")
+        served_root.options_of("s3a://lake/shop/orders")
     with in_force._using(file, {"aws_endpoint": "http://127.0.0.1:2"}):
         (root,) = in_force.roots_of(["s3://lake/shop/"], "ROOT")
     assert (root.name, root.storage_options) == ("two", {"aws_endpoint": "http://127.0.0.1:2"})
@@ -326,8 +326,8 @@ def test_a_table_below_several_roots_needs_an_option_that_says_which(tmp_path: P
 
 def test_options_of_a_root_in_a_catalog_are_those_of_its_tables(tmp_path: Path) -> None:
     with in_force._using(_file(tmp_path, SERVERS), {}):
-        assert configured.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
-        assert configured.options_of("uc://main.shopping.orders") == {}
+        assert served_root.options_of("uc://main.shop.orders") == {"aws_endpoint": "http://127.0.0.1:3"}
+        assert served_root.options_of("uc://main.shopping.orders") == {}
 
 
 def test_a_root_beside_the_folder_of_the_file_keeps_its_name(tmp_path: Path) -> None:
