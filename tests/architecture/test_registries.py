@@ -43,6 +43,8 @@ ADDED = [
         [
             f"{TRANSACTION}/intents/records.py",
             f"{TRANSACTION}/proposals/column_changes.py",
+            f"{TRANSACTION}/undoing/inverse.py",
+            f"{TRANSACTION}/undoing/undo.py",
             "views/act/intents/columns.py",
         ],
     ),
@@ -53,6 +55,8 @@ ADDED = [
             f"{TRANSACTION}/intents/records.py",
             f"{TRANSACTION}/proposals/__init__.py",
             f"{TRANSACTION}/proposals/column_changes.py",
+            f"{TRANSACTION}/undoing/inverse.py",
+            f"{TRANSACTION}/undoing/undo.py",
             "views/act/intents/columns.py",
         ],
     ),
