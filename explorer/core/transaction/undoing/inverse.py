@@ -136,14 +136,8 @@ def _of_field(
 
 def _of_field_metadata(name: str, field: StructField, then: StructField, before: StructField) -> Iterator[Intent | str]:
     keys = {*then.metadata, *before.metadata}
-    changed = {
-        key for key in changed if not key.startswith(IDENTITY_PREFIX) and not key.startswith(COLUMN_MAPPING_PREFIX)
-    }key for key in keys if then.metadata.get(key) != before.metadata.get(key)}
-    changed = {
-        key for key in changed if not key.startswith(IDENTITY_PREFIX) and not key.startswith(COLUMN_MAPPING_PREFIX)
-    }
-        key for key in changed if not key.startswith(IDENTITY_PREFIX) and not key.startswith(COLUMN_MAPPING_PREFIX)
-    }
+    kept = (IDENTITY_PREFIX, COLUMN_MAPPING_PREFIX)
+    changed = {key for key in keys if then.metadata.get(key) != before.metadata.get(key) and not key.startswith(kept)}
     if _COMMENT in changed and field.metadata.get(_COMMENT) == then.metadata.get(_COMMENT):
         text = before.metadata.get(_COMMENT)
         yield intents.SetColumnComment(column=name, comment=None if text is None else str(text))
