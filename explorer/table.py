@@ -548,7 +548,7 @@ class Table(DeltaLog):
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
         check_provenance(user=user, reason=reason)
-        from explorer.storage.journal_folder import user_journal
+        from explorer.storage.journal.journal_folder import user_journal
 
         return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal())
 
@@ -564,7 +564,7 @@ class Table(DeltaLog):
             StorageError: The log or the journal cannot be read.
         """
         from explorer.core.maintenance.journal import maintenance_of
-        from explorer.storage.journal_folder import user_journal
+        from explorer.storage.journal.journal_folder import user_journal
 
         return maintenance_of(self, user_journal())
 

@@ -7,6 +7,7 @@ follows the first line is read only where that has none, and is not checked othe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -75,3 +76,15 @@ def _of_first_line(data: bytes, is_complete: bool) -> CommitInfo | None:
         return _DECODER.decode(line).commitInfo
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LimitExceeded):
         return None
+
+
+def plain_reason(text: str | None) -> str:
+    """Return the reason that the author of a commit gave (``userMetadata``), empty for none."""
+    # Some writers store userMetadata as a JSON string of a string.
+    if not text:
+        return ""
+    try:
+        decoded = json.loads(text)
+    except ValueError:
+        return text
+    return decoded if isinstance(decoded, str) else text

@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from explorer.core.errors import ExplorerError
+from explorer.core.log.commit_infos import plain_reason
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.transaction.commit_plan import MaintenanceFile, MaintenancePlan
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.provenance import plain_reason
 
 MOST_NAMED: Final = 10_000
 """Files that an entry names at most; it counts all."""

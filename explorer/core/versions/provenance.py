@@ -6,7 +6,6 @@ time is looked up only on its side of the version that enabled in-commit timesta
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -246,18 +245,6 @@ class Provenance:
         ]
         changed = written[:1] + [now for before, now in pairwise(written) if before[1:] != now[1:]]
         return column_lineage([(version, parse_schema(text), mode) for version, text, mode in changed], last)
-
-
-def plain_reason(text: str | None) -> str:
-    """Return the reason that the author of a commit gave (``userMetadata``), empty for none."""
-    # Some writers store userMetadata as a JSON string of a string.
-    if not text:
-        return ""
-    try:
-        decoded = json.loads(text)
-    except ValueError:
-        return text
-    return decoded if isinstance(decoded, str) else text
 
 
 def _no_time(version: int) -> CorruptTable:

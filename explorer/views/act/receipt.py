@@ -73,7 +73,6 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     if result.plan.digest != approved.digest:
         facts.append(("digest of the approved plan", approved.digest))
         text = f"{text} {_TWO_DIGESTS}" if result.outcome == "committed" else text
-    facts += [("accepted by name", ", ".join(approved.accepted))] if approved.accepted else []
     facts.append(("transaction", result.plan.txn_id))
     if result.conflict is not None:
         text = f"{result.conflict.why} Nothing was written."

@@ -21,6 +21,7 @@ from explorer import formatting as fmt
 from explorer.auditing import Audit, Subject, audit
 from explorer.core.errors import ExplorerError, RequestError, TableError, VersionGap, VersionNotFound
 from explorer.core.log.checkpoint.column_cache import ColumnCache
+from explorer.core.log.commit_infos import plain_reason
 from explorer.core.log.log_path import LogPath
 from explorer.core.protocol.time_words import EXAMPLES, NO_TIME
 from explorer.core.protocol.times import milliseconds
@@ -29,7 +30,6 @@ from explorer.core.versions.commits.commits import Commits
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.named_version import version_at, version_number
-from explorer.core.versions.provenance import plain_reason
 from explorer.core.versions.retention.horizon import Horizon
 from explorer.core.versions.retention.version_states import VersionStates
 from explorer.core.versions.settings_history import SettingChange, setting_changes

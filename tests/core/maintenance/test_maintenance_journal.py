@@ -12,7 +12,7 @@ import explorer
 from explorer.core.errors import StorageError
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.log_store import LogStore
-from explorer.storage.journal_folder import JournalFolder
+from explorer.storage.journal.journal_folder import JournalFolder
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, new_store, remove, write
 from tests.support.shared_tables import reference_root
 

@@ -113,7 +113,7 @@ def test_a_file_goes_once_nothing_has_needed_it_for_the_retention(made: Made) ->
     assert left(table) == set(files)
     assert table.commit(plan).plan.files == plan.files
     assert left(table) == {"live", "young", "being-written"}
-    assert table.latest_version() == 1
+    assert table.latest_version() == 3
     again = table.plan(VACUUM)
     assert (again.files, statuses(again)["something-to-do"]) == ((), "warn")
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 import msgspec
 
 from explorer.core.errors import ExplorerError
+from explorer.core.log.commit_infos import plain_reason
 from explorer.core.protocol.actions import CommitInfo
 from explorer.core.protocol.counted import counted
 from explorer.core.transaction.proposal import GuardResult
-from explorer.core.versions.provenance import Provenance, plain_reason
+from explorer.core.versions.provenance import Provenance
 
 GUARD: Final = "erased-rows"
 _MOST_NAMED: Final = 20

@@ -13,9 +13,10 @@ from typing import Final
 import msgspec
 
 from explorer.core.protocol.actions import Metadata, Protocol
+from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
 from explorer.core.protocol.protocol_evolution import with_closure
 from explorer.core.protocol.schema.data_types import StructField, StructType, format_column, parse_schema
-from explorer.core.protocol.schema.field_metadata import IDENTITY_PREFIX
+from explorer.core.protocol.schema.field_metadata import COLUMN_MAPPING_PREFIX, IDENTITY_PREFIX
 from explorer.core.protocol.schema.nested_types import Path, walk
 from explorer.core.protocol.table_features import supported_features
 from explorer.core.protocol.table_properties.registry import (
@@ -135,8 +136,8 @@ def _of_field(
 
 def _of_field_metadata(name: str, field: StructField, then: StructField, before: StructField) -> Iterator[Intent | str]:
     keys = {*then.metadata, *before.metadata}
-    changed = {key for key in keys if then.metadata.get(key) != before.metadata.get(key)}
-    changed = {key for key in changed if not key.startswith(IDENTITY_PREFIX) and not key.startswith("delta.columnM")}
+    kept = (IDENTITY_PREFIX, COLUMN_MAPPING_PREFIX)
+    changed = {key for key in keys if then.metadata.get(key) != before.metadata.get(key) and not key.startswith(kept)}
     if _COMMENT in changed and field.metadata.get(_COMMENT) == then.metadata.get(_COMMENT):
         text = before.metadata.get(_COMMENT)
         yield intents.SetColumnComment(column=name, comment=None if text is None else str(text))
@@ -248,7 +249,7 @@ def _of_attributes(before: Metadata, after: Metadata, now: Metadata, *, renames:
 def _of_domains(record: Provenance, version: int) -> Iterator[Intent | str]:
     written = next((each.domains for each in record.commits if each.version == version), ())
     for action in written:
-        if action.domain == "delta.clustering":
+        if action.domain == CLUSTERING:
             yield "The commit changed the clustering columns, which no change here sets."
         if action.domain.startswith(_SYSTEM_DOMAIN):
             continue

@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.core.log.commit_infos import plain_reason
 from explorer.core.protocol.arrow.arrays import Mask
 from explorer.core.versions.commits.amounts import row_amounts
-from explorer.core.versions.provenance import plain_reason
 
 
 @dataclass(frozen=True, slots=True)
