@@ -224,7 +224,7 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     page.get_by_role("link", name="Delete unused files").focus()
     page.keyboard.press("Enter")
     page.get_by_text("Planning lists all files in the").wait_for()
-    assert page.evaluate("document.activeElement.textContent") == "Delete unused files"
+    assert page.evaluate("document.activeElement.textContent") == "Vacuum: delete unused files"
     _tab_to(page, "f-olderThan")
     page.keyboard.type("soon")
     page.get_by_text("is neither an interval").wait_for()

@@ -115,7 +115,7 @@ def test_masked_files_say_since_when_and_how_many_bytes_are_dead_and_what_erases
     assert [list(trace["y"]) for trace in page.chart.figure["data"]] == [[50.0], [50.0]]  # type: ignore[call-overload]
     assert "Purge masked rows" in _page(catalog, _ways(page.regions["side"])["Plan the purge"]).regions["lead"]
     vacuum = _page(catalog, _ways(page.regions["side"])["Plan the vacuum"])
-    assert "Delete unused files" in vacuum.regions["lead"]
+    assert "Vacuum: delete unused files" in vacuum.regions["lead"]
 
 
 def test_the_rows_that_differ_come_before_the_files(catalog: Catalog) -> None:

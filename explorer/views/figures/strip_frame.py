@@ -17,7 +17,7 @@ from explorer.views.table.timeline import Scale, Timeline
 LEAST_NAMED: Final = 76
 """Pixels of a version from which its operation and time are written below it."""
 RIGHT: Final = 12
-BARS: Final = 90
+BARS: Final = 96
 SIGNS: Final = 18
 MAP: Final = 26
 CHARACTER: Final = 5.7
