@@ -31,7 +31,7 @@ LANES: Final = 1_000
 _DAYS: Final = 60
 _NEEDS: Final = 8
 _NAMED: Final = 5
-_ROOM: Final = 0.09
+_ROOM: Final = 0.13
 """The share of the axis that a label takes."""
 _NO_NOW: Final = 9.0
 _KINDS: Final = ((FORM, "schema, properties or protocol changed"), (OPTIMIZE, "OPTIMIZE"), (VACUUM, "VACUUM"))

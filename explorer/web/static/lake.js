@@ -62,9 +62,10 @@ function drawLane(lane) {
     lane.prepend(canvas);
   }
   canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.height = `${height}px`;
-  canvas.style.top = `${(room - height) / 2}px`;
+  canvas.height = Math.round(room * ratio);
+  canvas.style.height = `${room}px`;
+  canvas.style.top = "0";
+  const above = Math.round((room - height) / 2);
   const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
   const c = colours();
@@ -72,7 +73,8 @@ function drawLane(lane) {
   const up = base - 2;
   const down = height - base - 2;
   context.fillStyle = c.line;
-  for (const share of numbers(table.dataset.grid)) context.fillRect(Math.round(share * width), 0, 1, height);
+  for (const share of numbers(table.dataset.grid)) context.fillRect(Math.round(share * width), 0, 1, room);
+  context.translate(0, above);
   context.fillRect(0, base, width, 1);
   for (const span of (lane.dataset.quiet || "").split(" ").filter(Boolean)) {
     const [from, to] = span.split("-").map(Number);
@@ -111,7 +113,7 @@ function drawLane(lane) {
     context.stroke();
     context.setLineDash([]);
   }
-  if (table.dataset.now) { context.fillStyle = c["cursor-line"]; context.fillRect(Math.round(Number(table.dataset.now) * width), 0, 1.5, height); }
+  if (table.dataset.now) { context.fillStyle = c["cursor-line"]; context.fillRect(Math.round(Number(table.dataset.now) * width), -above, 1.5, room); }
 }
 
 const inView = new Set();

@@ -146,6 +146,7 @@ def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, lake_addre
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     small_logs.write_log(lake / "sales" / "newcomer", [created])
     page.locator("table.tables b", has_text="newcomer").wait_for(timeout=60_000)
+    assert listed(page) == {"newcomer"}
 
 
 @pytest.mark.parametrize("query", ["?show=timeline&range=30d", "?facet=finding%3Asilent-loader&col=id"])
