@@ -161,8 +161,8 @@ class Table(DeltaLog):
         """Return the table at a version, at a time, or now.
 
         Args:
-            timestamp: An aware datetime, or a text that `explorer.core.protocol.time_words` reads: ISO 8601, or words
-                such as ``yesterday 18:00``, in UTC unless the text names a zone. The newest version committed at or
+            timestamp: An aware datetime, or a text that `explorer.core.versions.commits.time_words` reads: ISO 8601, or
+                words such as ``yesterday 18:00``, in UTC unless the text names a zone. The newest version committed at or
                 before it.
 
         Raises:
@@ -781,8 +781,8 @@ def _dated(intent: Intent) -> Intent:
         return intent
     from msgspec.structs import replace
 
-    from explorer.core.protocol.time_words import stated_time
     from explorer.core.protocol.times import aware_moment
+    from explorer.core.versions.commits.time_words import stated_time
 
     with suppress(RequestError):
         aware_moment(intent.timestamp)
