@@ -162,8 +162,8 @@ class Table(DeltaLog):
 
         Args:
             timestamp: An aware datetime, or a text that `explorer.core.versions.commits.time_words` reads: ISO 8601, or
-                words such as ``yesterday 18:00``, in UTC unless the text names a zone. The newest version committed at or
-                before it.
+                words such as ``yesterday 18:00``; UTC unless it names a zone. The newest version committed at or before
+                it.
 
         Raises:
             RequestError: The text is not a time, or more than one.
