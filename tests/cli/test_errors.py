@@ -72,7 +72,7 @@ def test_time_out_of_range_or_not_a_time(cli: Call, demo_warehouse: Path) -> Non
     wrong = cli("snapshot", orders, "--timestamp", "soon", "--json")
     assert (wrong.code, wrong.error()["reason"]) == (2, "no time")
     assert "yesterday 18:00" in wrong.error()["message"]
-    assert cli("files", orders, "--version", "soon", "--json").error()["reason"] == "no time"
+    assert "yesterday 18:00" in cli("files", orders, "--version", "soon", "--json").error()["message"]
     assert cli("diff", orders, 0, "3/4/2026", "--json").error()["allowed"] == ["2026-03-04", "2026-04-03"]
     assert cli("history", orders, "--since", "last week", "--json").error()["reason"] == "ambiguous"
     assert cli("snapshot", orders, "--timestamp", "tomorrow", "--json").error()["error"] == "TimestampOutOfRange"
