@@ -176,9 +176,9 @@ class Table(DeltaLog):
         """Return the table at a version, at a time, or now.
 
         Args:
-            timestamp: An aware datetime, or a text that `explorer.core.protocol.time_words` reads: ISO 8601, or words
-                such as ``yesterday 18:00``, in UTC unless the text names a zone. The newest version committed at or
-                before it.
+            timestamp: An aware datetime, or a text that `explorer.core.versions.commits.time_words` reads: ISO 8601, or
+                words such as ``yesterday 18:00``; UTC unless it names a zone. The newest version committed at or before
+                it.
 
         Raises:
             RequestError: The text is not a time, or more than one.
@@ -906,8 +906,8 @@ def _dated(intent: Intent) -> Intent:
         return intent
     from msgspec.structs import replace
 
-    from explorer.core.protocol.time_words import stated_time
     from explorer.core.protocol.times import aware_moment
+    from explorer.core.versions.commits.time_words import stated_time
 
     with suppress(RequestError):
         aware_moment(intent.timestamp)

@@ -20,6 +20,32 @@ from explorer.variables import CLIENTS_VARIABLE
 SCREEN: Final = 20
 """Rows shown to people without --limit."""
 
+
+def checked_version(text: str | None) -> str | None:
+    """Refuse a text that is neither a version nor a time, before a table is opened for it.
+
+    Raises:
+        typer.BadParameter: It is neither.
+        RequestError: It is more than one time.
+    """
+    if text is None or (text.strip().removeprefix("v").isdecimal() and len(text.strip()) < 19):
+        return text
+    from datetime import UTC, datetime
+
+    from explorer.core.versions.commits.time_words import EXAMPLES, NO_TIME, stated_time
+
+    try:
+        stated_time(text, datetime.now(UTC))
+    except RequestError as error:
+        if error.reason != NO_TIME:
+            raise
+        raise typer.BadParameter(
+            f"{text!r} is neither a version, such as 12, nor a time, such as {', '.join(EXAMPLES[:-1])}, or "
+            f"{EXAMPLES[-1]}."
+        ) from error
+    return text
+
+
 TableArgument = Annotated[
     str,
     typer.Argument(
@@ -32,7 +58,10 @@ TableArgument = Annotated[
 VersionOption = Annotated[
     str | None,
     typer.Option(
-        "--version", metavar="N", help="Version to read, or a time, for example 'yesterday 18:00' (default: newest)."
+        "--version",
+        metavar="N",
+        callback=checked_version,
+        help="Version to read, or a time, for example 'yesterday 18:00' (default: newest).",
     ),
 ]
 TimestampOption = Annotated[

@@ -37,7 +37,6 @@ def version_of(table: explorer.Table, text: str, *, by_time: bool = False) -> in
     """
     if not by_time and text.strip().isdecimal() and len(text.strip()) < 19:
         return int(text)
-    from explorer.core.protocol.time_words import EXAMPLES, NO_TIME
     from explorer.core.versions.named_version import version_at, version_number
 
     number = None if by_time else version_number(text)
@@ -47,13 +46,7 @@ def version_of(table: explorer.Table, text: str, *, by_time: bool = False) -> in
         named = version_at(text, datetime.now(UTC), table.provenance_record)
     except RequestError as error:
         error.table = error.table or table.location
-        if by_time or error.reason != NO_TIME:
-            raise
-        raise RequestError(
-            f"{text!r} is neither a version, such as 12, nor a time, such as {', '.join(EXAMPLES[:-1])}, or "
-            f"{EXAMPLES[-1]}.",
-            reason=NO_TIME, found=text, allowed=EXAMPLES,
-        ) from error  # fmt: skip
+        raise
     if named.stated.is_read or named.is_newest:
         note(f"{named.reading}.")
     return named.version
@@ -67,8 +60,8 @@ def version_since(table: explorer.Table, text: str) -> int:
     """
     if text.strip().isdecimal() and len(text.strip()) < 19:
         return int(text)
-    from explorer.core.protocol.time_words import NO_TIME, stated_time
     from explorer.core.protocol.times import milliseconds
+    from explorer.core.versions.commits.time_words import NO_TIME, stated_time
 
     version = version_of(table, text)
     try:
@@ -92,7 +85,7 @@ def moment_of(text: str) -> datetime:
     try:
         return day_or_moment(text)
     except RequestError:
-        from explorer.core.protocol.time_words import stated_time
+        from explorer.core.versions.commits.time_words import stated_time
 
         stated = stated_time(text, datetime.now(UTC))
         note(f"{text} is {stated.text}.")

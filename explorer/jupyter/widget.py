@@ -69,7 +69,7 @@ class TableExplorer(anywidget.AnyWidget):
 
     Attributes:
         version: The chosen version; None only where the table cannot be read. A text is read when it is set, as
-            `explorer.core.protocol.time_words` does: ``widget.version = "yesterday 18:00"`` is the one of then.
+            `explorer.core.versions.commits.time_words` does: ``widget.version = "yesterday 18:00"`` is the one of then.
         compare_version: The version it is compared with; None is the version before.
         tab: The tab on show, by its name in an address: ``overview``, ``diff``, ``files`` and so on.
         selected_files: Decoded paths of data files, a tuple; a selection stays when the version changes.

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer import formatting as fmt
 from explorer.core.errors import ExplorerError, RequestError, TimestampOutOfRange, VersionNotFound
-from explorer.core.protocol.time_words import AMBIGUOUS, EXAMPLES, stated_time
+from explorer.core.versions.commits.time_words import AMBIGUOUS, EXAMPLES, stated_time
 from explorer.core.versions.named_version import version_number
 from explorer.page.address import Address
 from explorer.page.lake import Lake, LakeState

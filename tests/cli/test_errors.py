@@ -72,7 +72,7 @@ def test_time_out_of_range_or_not_a_time(cli: Call, demo_warehouse: Path) -> Non
     wrong = cli("snapshot", orders, "--timestamp", "soon", "--json")
     assert (wrong.code, wrong.error()["reason"]) == (2, "no time")
     assert "yesterday 18:00" in wrong.error()["message"]
-    assert cli("files", orders, "--version", "soon", "--json").error()["reason"] == "no time"
+    assert "yesterday 18:00" in cli("files", orders, "--version", "soon", "--json").error()["message"]
     assert cli("diff", orders, 0, "3/4/2026", "--json").error()["allowed"] == ["2026-03-04", "2026-04-03"]
     assert cli("history", orders, "--since", "last week", "--json").error()["reason"] == "ambiguous"
     assert cli("snapshot", orders, "--timestamp", "tomorrow", "--json").error()["error"] == "TimestampOutOfRange"
@@ -82,7 +82,7 @@ def test_time_out_of_range_or_not_a_time(cli: Call, demo_warehouse: Path) -> Non
 def test_a_time_in_words_or_without_a_zone_is_read_in_utc_and_that_is_said(cli: Call, demo_warehouse: Path) -> None:
     orders = demo_warehouse / "sales/orders"
     newest = cli("snapshot", orders, "--timestamp", "now", "--json")
-    assert newest.document()["version"] == 38
+    assert json.loads(newest.out)["version"] == 38
     assert newest.err.rstrip().endswith("UTC is v38, unchanged since.")
     committed = cli("snapshot", orders, "--version", "v7", "--json").document()["timestamp"].removesuffix("Z")
     for command in ("snapshot", "files"):

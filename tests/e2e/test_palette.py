@@ -52,6 +52,7 @@ def test_what_was_visited_comes_first_the_next_time(opened: Callable[..., Any]) 
     page = opened()
     page.keyboard.press("/")
     wait_until(page, f"{_ACTIVE}?.textContent.includes('shop/reference/optimize')")
+    assert "Recent" in page.locator("#palette-results").inner_text()
     page.keyboard.press("Escape")
     wait_until(page, "!document.getElementById('palette').open")
 

@@ -18,6 +18,7 @@ from explorer.cli.arguments import (
     SparkConfOption,
     SparkOption,
     TableArgument,
+    checked_version,
     use_spark,
 )
 from explorer.cli.named_times import version_of, version_since
@@ -64,13 +65,17 @@ def changes(
         typer.Option(
             "--from",
             metavar="A",
+            callback=checked_version,
             help="First version of the range, or a time: the first version after it, for example 'yesterday 18:00'.",
         ),
     ],
     to_version: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="B", help="Last version of the range, or a time: the last until then (default: newest)."
+            "--to",
+            metavar="B",
+            callback=checked_version,
+            help="Last version of the range, or a time: the last until then (default: newest).",
         ),
     ] = None,
     limit: LimitOption = None,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import typer
 
 import explorer
-from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.arguments import JsonFlag, TableArgument, checked_version
 from explorer.cli.named_times import moment_of, version_of
 from explorer.cli.output import console, emit, facts, listing, note, patience
 from explorer.cli.tables import open_named
@@ -180,8 +180,13 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
 
 def diff(
     table: TableArgument,
-    from_version: Annotated[str, typer.Argument(metavar="FROM", help="A version, or a time.", show_default=False)],
-    to_version: Annotated[str, typer.Argument(metavar="TO", help="Another version, or a time.", show_default=False)],
+    from_version: Annotated[
+        str, typer.Argument(metavar="FROM", callback=checked_version, help="A version, or a time.", show_default=False)
+    ],
+    to_version: Annotated[
+        str,
+        typer.Argument(metavar="TO", callback=checked_version, help="Another version, or a time.", show_default=False),
+    ],
     json: JsonFlag = False,
 ) -> None:
     """Show what changed between two versions: files, deletion vectors, schema, protocol, properties."""

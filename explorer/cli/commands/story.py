@@ -10,7 +10,7 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, checked_version, use_spark
 from explorer.cli.named_times import version_of
 from explorer.cli.output import emit, listing, note, patience
 from explorer.cli.row_output import waiting
@@ -72,10 +72,14 @@ def story(
         int | None, typer.Option("--row-id", metavar="ID", min=0, help="Follow the row with this row ID.")
     ] = None,
     from_version: Annotated[
-        str | None, typer.Option("--from", metavar="A", help="First version, or a time (default: oldest readable).")
+        str | None,
+        typer.Option(
+            "--from", metavar="A", callback=checked_version, help="First version, or a time (default: oldest readable)."
+        ),
     ] = None,
     to_version: Annotated[
-        str | None, typer.Option("--to", metavar="B", help="Last version, or a time (default: newest).")
+        str | None,
+        typer.Option("--to", metavar="B", callback=checked_version, help="Last version, or a time (default: newest)."),
     ] = None,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,

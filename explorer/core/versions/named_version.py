@@ -1,4 +1,4 @@
-"""The version that a person names: by its number, or by a time as `explorer.core.protocol.time_words` reads it.
+"""The version that a person names: by its number, or by a time as `explorer.core.versions.commits.time_words` reads it.
 
 Invariants: digits alone, with or without ``v``, are a version and never a time; a time names the newest version
 committed at or before it; a time that has not come yet names none, as a commit may still be made before it.
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from explorer.core.errors import TimestampOutOfRange
-from explorer.core.protocol.time_words import StatedTime, stated_time
+from explorer.core.versions.commits.time_words import StatedTime, stated_time
 
 if TYPE_CHECKING:
     from explorer.core.versions.provenance import Provenance

@@ -23,10 +23,10 @@ from explorer.core.errors import ExplorerError, RequestError, TableError, Versio
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit_infos import plain_reason
 from explorer.core.log.log_path import LogPath
-from explorer.core.protocol.time_words import EXAMPLES, NO_TIME
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.column_lineage import Lineage
 from explorer.core.versions.commits.commits import Commits
+from explorer.core.versions.commits.time_words import EXAMPLES, NO_TIME
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.diff import SnapshotDiff
 from explorer.core.versions.named_version import version_at, version_number
@@ -136,7 +136,7 @@ class TableFacts:
     def named(self, text: str) -> tuple[int, str]:
         """Return the version that a person names, and how a time was read; empty for a number.
 
-        Times are those of `explorer.core.protocol.time_words`: without a zone, UTC, as all times are shown.
+        Times are those of `explorer.core.versions.commits.time_words`: without a zone, UTC, as all times are shown.
 
         Raises:
             VersionNotFound: It is neither a number nor a time, or no version that can be shown.
