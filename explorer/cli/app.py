@@ -169,16 +169,19 @@ class _AsGiven:
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value of a parameter for its command."""
-        if value is None or self._is_given(value, param.type_descriptor):
-            return () if value is None and (param.multiple or param.nargs == -1) else value
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        descriptor = param.type_descriptor
+        if descriptor.parameter_info.parser is None:
+            if descriptor.annotation is str and isinstance(value, str):
+                return value
+            if (
+                descriptor.annotation == list[str]
+                and isinstance(value, list | tuple)
+                and all(isinstance(each, str) for each in value)
+            ):
+                return list(value)
         return self._converter().coerce(value, param=param, ctx=ctx)
-
-    @staticmethod
-    def _is_given(value: Any, descriptor: Any) -> bool:
-        kind, is_plain = descriptor.annotation, descriptor.parameter_info.parser is None
-        if kind is str:
-            return is_plain and isinstance(value, str)
-        return is_plain and descriptor.is_list and value == []
 
 
 def main() -> None:
