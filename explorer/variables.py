@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+ACTIVITY_VARIABLE: Final = "DELTA_EXPLORER_ACTIVITY"
+"""The environment variable that names the file or folder of the activity record; ``off`` writes none."""
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """The environment variable that names the cache folder, or switches the cache off with ``off``."""
 CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"

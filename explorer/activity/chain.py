@@ -1,7 +1,7 @@
 """The chain of a record: each line holds the digest of the line before, and the head holds that of the last line.
 
-What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the end,
-as long as the head is the one that was written. What it cannot find: a record that was rewritten from some line on
+What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the
+end, as long as the head is the one that was written. What it cannot find: a record that was rewritten from some line on
 together with its head, by somebody who may write both. A digest of the head that is kept elsewhere finds that, too.
 """
 
@@ -114,9 +114,7 @@ def check_chain(
 
 def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> None:
     if not raw.ended:
-        check.add(
-            "torn", raw.file, raw.place, "The last line has no end: its write was interrupted, or it was cut."
-        )
+        check.add("torn", raw.file, raw.place, "The last line has no end: its write was interrupted, or it was cut.")
         return
     digest, after = digest_of(raw.content), check.end
     check.lines += 1
@@ -140,7 +138,7 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
             "changed, removed, or moved."
         )  # fmt: skip
     elif entry.number != after.number + 1:
-        check.add("changed", raw.file, raw.place, f"The line has the number {entry.number:,}, not {after.number + 1:,}.")
+        check.add("changed", raw.file, raw.place, f"Line {after.number + 1:,} has the number {entry.number:,}.")
     check.end = Head(entry.number, digest)
 
 

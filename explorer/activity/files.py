@@ -1,9 +1,9 @@
 """The files of a record: the one that is written, those that were rotated away, its head, and its lock.
 
-    activity.jsonl           the newest lines
-    activity.000001.jsonl    the oldest ones; each file begins with the digest of the last line of the one before
-    activity.jsonl.head      the number of the last line, and its digest
-    activity.jsonl.lock      held for the time of a write
+activity.jsonl           the newest lines
+activity.000001.jsonl    the oldest ones; each file begins with the digest of the last line of the one before
+activity.jsonl.head      the number of the last line, and its digest
+activity.jsonl.lock      held for the time of a write
 """
 
 from __future__ import annotations

@@ -114,4 +114,3 @@ def _reversed_lines(path: Path) -> Iterator[bytes]:
                 yield rest
     except OSError as error:
         raise unreadable(path, error) from error
-

@@ -69,7 +69,7 @@ class ActivityRecord:
         self._waiting: deque[Event] = deque()
         self._lost = 0
         with self._lock, self._failing(), self._locked() as handle:
-            self._follow(handle)
+            self._follow_on(handle)
 
     def add(self, event: Event) -> Entry:
         """Add a line; it is on the disk when this returns.
@@ -108,13 +108,15 @@ class ActivityRecord:
 
     def _added(self, event: Event) -> Entry:
         with self._locked() as handle:
-            repaired = self._follow(handle)
-            if repaired:
-                handle = self._written(handle, Event(kind="record", what="repaired", detail=repaired))[0]
-            _, entry = self._written(handle, event)
-            return entry
+            self._follow_on(handle)
+            return self._written(handle, event)
 
-    def _written(self, handle: int, event: Event) -> tuple[int, Entry]:
+    def _follow_on(self, handle: int) -> None:
+        """Go on from the end of the record; what had to be repaired is a line of its own."""
+        if repaired := self._follow(handle):
+            self._written(handle, Event(kind="record", what="repaired", detail=repaired))
+
+    def _written(self, handle: int, event: Event) -> Entry:
         now = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
         entry = Entry(
             number=self._end.number + 1,
@@ -126,7 +128,8 @@ class ActivityRecord:
         line = encoded(entry)
         size = os.fstat(handle).st_size
         if size and size + len(line) >= self._most_bytes:
-            handle, size = self._rotated(handle), 0
+            self._rotate(handle)
+            size = 0
         end = Head(entry.number, digest_of(line))
         try:
             _write_all(handle, line + b"\n", size)
@@ -141,16 +144,15 @@ class ActivityRecord:
         self._end = end
         status = os.fstat(handle)
         self._seen = status.st_ino, status.st_size
-        return handle, entry
+        return entry
 
-    def _rotated(self, handle: int) -> int:
-        """Give the file another name, and return the new one under the same handle."""
+    def _rotate(self, handle: int) -> None:
+        """Give the file another name, and let the handle be that of a new one."""
         os.rename(self.files.current, self.files.next_rotated())
         new = _opened(self.files.current)
         os.dup2(new, handle)
         os.close(new)
         _flush_folder(self.files.current.parent)
-        return handle
 
     def _write_head(self, head: Head) -> None:
         """Write the head in place: it always has the same length, so a full disk is no obstacle."""
@@ -259,7 +261,8 @@ class ActivityRecord:
         except OSError as error:
             raise StorageError(
                 f"The activity record {self.files.current} cannot be written: {error.strerror or error}. What must be "
-                "recorded is not done meanwhile. Make room or correct the permissions, then try again.",
+                "recorded is not done meanwhile. Make room or correct the permissions, then try again; or name another place "
+                "with --activity.",
                 path=str(self.files.current),
                 reason="activity",
             ) from error

@@ -56,6 +56,7 @@ _COMMANDS: Final = {
     "story": "story",
     "plan": "plans",
     "commit": "plans",
+    "activity": "activity",
     "cache": "cache",
     "config": "config",
     "serve": "serving",

@@ -121,7 +121,7 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
 
     for key in FILES:
         owner = values if len(key) == 1 else getattr(values, key[0])
-        if (given := getattr(owner, key[-1])) is not None:
+        if (given := getattr(owner, key[-1])) not in (None, OFF):
             owner = msgspec.structs.replace(owner, **{key[-1]: full(given)})
             values = owner if len(key) == 1 else msgspec.structs.replace(values, **{key[0]: owner})
     roots = tuple(msgspec.structs.replace(root, place=full(root.place)) for root in values.roots)

@@ -9,6 +9,7 @@ import msgspec
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE, STRICT_VARIABLE
 from explorer.debug import DEBUG_VARIABLE
 from explorer.variables import (
+    ACTIVITY_VARIABLE,
     ANALYSIS_VARIABLE,
     CACHE_VARIABLE,
     CLIENTS_VARIABLE,
@@ -56,6 +57,7 @@ class Serve(_Table, frozen=True):
     spark_start: bool = False
     most_tables: Count | None = None
     sign: str | None = None
+    activity: str | None = None
 
 
 class Spark(_Table, frozen=True):
@@ -117,11 +119,12 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "deadlines": Deadlines,
 }
 """The tables by their names."""
-FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("cache", "folder"))
+FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity"), ("cache", "folder"))
 """The keys that hold a path; it is relative to the folder of the configuration file."""
 VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,
     ("debug",): DEBUG_VARIABLE,
+    ("serve", "activity"): ACTIVITY_VARIABLE,
     ("spark", "master"): MASTER_VARIABLE,
     ("cache", "folder"): CACHE_VARIABLE,
     ("limits", "max_checkpoint_bytes"): CHECKPOINT_VARIABLE,

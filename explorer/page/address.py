@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
+from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
@@ -64,6 +65,7 @@ _KEYS = {
     "back": "back",
     "status": "standing",
     "show": "show",
+    "kind": "kind",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -81,6 +83,7 @@ _CHOICES = {
     "step": ("fill", "plan", "receipt"),
     "status": STATUSES,
     "show": ("", "activity"),
+    "kind": ("", *ACTIVITY_KINDS),
 }
 
 
@@ -94,6 +97,7 @@ class Address:
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
+    ``kind`` is what the lines of the activity page are about.
     """
 
     table: str = ""
@@ -135,6 +139,7 @@ class Address:
     back: str = ""
     status: str = ""
     show: str = ""
+    kind: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

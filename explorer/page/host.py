@@ -29,6 +29,7 @@ class Identity:
         known_by: How the server knows the person.
         may_commit: Whether changes may be committed.
         may_sign: Whether reports and statements may be signed with the server's key.
+        address: The network address that the person's requests come from; empty where there is none.
     """
 
     session: str = ""
@@ -36,6 +37,7 @@ class Identity:
     known_by: KnownBy = KnownBy.LOCAL
     may_commit: bool = True
     may_sign: bool = True
+    address: str = ""
 
     def __repr__(self) -> str:
         """Name the person, and never the session."""

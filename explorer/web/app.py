@@ -26,6 +26,8 @@ from panel.io.state import set_curdoc
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
+from explorer.activity.newest import NewestEntries
+from explorer.activity.record import ActivityRecord
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
@@ -53,6 +55,8 @@ from explorer.web.html import (
     sessions_json,
 )
 from explorer.web.panel_host import PanelHost
+from explorer.web.personal_tables import PersonalEntry, PersonalTables
+from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
 
 
@@ -102,6 +106,7 @@ def create_app(
     allow_commits: bool = False,
     key: SigningKey | None = None,
     most_tables: int | None = MOST_TABLES,
+    record: ActivityRecord | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -110,12 +115,14 @@ def create_app(
         allow_commits: Allow commits; otherwise tables are opened read-only.
         key: Signs the reports and statements that are downloaded.
         most_tables: How many tables are listed under a root; None for all of them.
+        record: Where to record who does what; None for nowhere.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
         RequestError: A root names no place, or its name or its options do not fit.
     """
-    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables)
+    lines = None if record is None else NewestEntries(record.files)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
@@ -125,11 +132,14 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        query, host = _query(), PanelHost(_identity(), unquote(pn.state.cookies.get("explorer-person", ""))[:200])
-        theme, screen = _theme(), _screen()
+        identity = _identity()
+        query, host = _query(), PanelHost(identity, unquote(pn.state.cookies.get("explorer-person", ""))[:200])
+        theme, screen, recorder = _theme(), _screen(), Recorder(record, identity)
+        entry = PersonalEntry(recorder)
         if address_of(query).table:
-            return TableSession(catalog, host, query, theme, screen=screen, early_spark=True, later=True)
-        return HomeSession(catalog, host, query, theme, screen=screen, since=_since(), later=True)
+            tables = PersonalTables(catalog, recorder)
+            return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
+        return HomeSession(catalog, host, query, theme, screen=screen, entry=entry, since=_since(), later=True)
 
     pages = FirstPages(begin)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import explorer
+from explorer.activity.newest import NewestEntries
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
 from explorer.catalogs.folders import served_roots
@@ -145,8 +146,10 @@ class Catalog(FollowedTables):
         roots, most: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
         key: Signs the reports and statements that are downloaded; None signs nothing.
+        record: The newest lines of the record of who does what; None where there is none.
 
     Attributes:
+        record: As given.
         roots: The roots.
         list: Their tables, searched in the background.
         allow_commits, key: As given.
@@ -162,7 +165,9 @@ class Catalog(FollowedTables):
         allow_commits: bool = False,
         key: SigningKey | None = None,
         most: int | None = MOST_TABLES,
+        record: NewestEntries | None = None,
     ) -> None:
+        self.record = record
         self.roots = served_roots(roots, most=most)
         self.list = TableList(self.roots)
         self._sources = AllowedRoots(self.roots.locations)

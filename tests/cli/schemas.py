@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer.activity.event import Entry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
+from explorer.cli.commands.activity import RecordVerified
 from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
@@ -91,6 +93,10 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "story": (Printed("story", StoryLine, lines=True),),
     "plan": (Printed("plan", PlanDocument),),
     "commit": (Printed("plan", PlanDocument),),
+    "activity": (
+        Printed("activity", Entry, lines=True),
+        Printed("activity-verified", RecordVerified, "with --verify"),
+    ),
     "cache": (Printed("cache", CacheLine, lines=True),),
     "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),

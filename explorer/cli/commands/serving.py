@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
+from explorer.activity.place import activity_place
 from explorer.cli.arguments import (
     ClientsOption,
     JsonFlag,
@@ -128,6 +129,15 @@ class ServeFlags:
             metavar="KEY",
             help="Sign the reports and statements that are downloaded with this private Ed25519 key, OpenSSH or PEM. "
             f"The passphrase is that in {PASSPHRASE}, or you are asked for it.",
+        ),
+    ] = None
+    activity: Annotated[
+        Path | None,
+        typer.Option(
+            "--activity",
+            metavar="RECORD",
+            help="File or folder of the record of who does what; `off` writes none (default: one in the user's data "
+            "folder if visitors sign in or changes can be committed, otherwise none).",
         ),
     ] = None
 
@@ -283,6 +293,7 @@ def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec
         allow_commits=settings.allow_commits,
         spark_start=settings.spark_start,
         most_tables=settings.most_tables or MOST_TABLES,
+        activity=activity_place(settings.activity, default=settings.allow_commits or settings.basic_auth is not None),
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),

@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from explorer.page.address import Address, address_of
+from explorer.page.entry import Entry
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, problem_page
@@ -44,7 +45,7 @@ class HomeSession(Session):
     Args:
         catalog: The served tables.
         host: Shows the page.
-        query, theme, screen, later: As for `Session`.
+        query, theme, screen, entry, later: As for `Session`.
         since: The last visit to the list of tables; None if not known.
     """
 
@@ -58,6 +59,7 @@ class HomeSession(Session):
         theme: str,
         *,
         screen: Screen | None = None,
+        entry: Entry | None = None,
         since: datetime | None = None,
         later: bool = False,
     ) -> None:
@@ -67,7 +69,7 @@ class HomeSession(Session):
         self._reads_all = False
         self._is_complete = True
         self._unfollow = catalog.list.follow(self._list_changed)
-        super().__init__(host, query, theme, screen=screen, later=later)
+        super().__init__(host, query, theme, screen=screen, entry=entry, later=later)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the list."""

@@ -14,7 +14,11 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import URLSpec
 from tornado.web import Application, OutputTransform
 
+from explorer.activity.event import Event
+from explorer.activity.record import ActivityRecord
+from explorer.page.host import Identity
 from explorer.web.html import nonce_of
+from explorer.web.recorder import Recorder
 from explorer.web.serving.documents import DocumentHandler, DocumentTokens
 from explorer.web.serving.gate import Gate
 from explorer.web.serving.handlers import HEALTH, Health, Refused, UnknownAddress, static_routes
@@ -95,12 +99,13 @@ class ExplorerApplication(BokehTornado):
         app: Makes the page of a request.
         gate: Refuses requests before any handler sees them.
         access: The people who may open the pages.
+        record: Where sign-ins are recorded; None for nowhere.
 
     Attributes:
         gate: As given.
     """
 
-    def __init__(self, app: Any, gate: Gate, access: Access) -> None:
+    def __init__(self, app: Any, gate: Gate, access: Access, record: ActivityRecord | None = None) -> None:
         applications = build_applications({"/": app}, title="Delta Table Explorer", location=False)
         super().__init__(
             applications,
@@ -111,6 +116,7 @@ class ExplorerApplication(BokehTornado):
         )
         self.transforms.append(SecurityHeaders)
         self.gate = gate
+        self._record = record
         self._sockets: dict[ID, Socket] = {}
         tokens, context = DocumentTokens(), self.applications["/"]
         # Addresses of Bokeh and Panel (the page as a script, its metadata, all files of a package) are dropped.
@@ -147,6 +153,10 @@ class ExplorerApplication(BokehTornado):
         """Release the document of a socket."""
         for document in [document for document, holder in self._sockets.items() if holder is socket]:
             del self._sockets[document]
+
+    def record(self, event: Event, identity: Identity) -> None:
+        """Record that somebody signed in or out, or tried to."""
+        Recorder(self._record, identity).after(event)
 
     def close_sockets_of(self, session: str) -> None:
         """Close the open pages of a login session."""

@@ -12,6 +12,7 @@ import json
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -23,7 +24,7 @@ from panel.io.server import server_html_page_for_session
 from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 
-from explorer.page.host import Identity
+from explorer.page.host import Identity, KnownBy
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
@@ -93,7 +94,7 @@ class DocumentHandler(PageHandler):
 
     async def _answer(self, identity: Identity) -> None:
         # The application reads the person from the request of a document.
-        self.request.identity = identity  # type: ignore[attr-defined]
+        self.request.identity = replace(identity, address=self.client)  # type: ignore[attr-defined]
         token = self._tokens.make(identity, self.request)
         session = await self._context.create_session_if_needed(get_session_id(token), self.request, token)
         document: Any = session.document
@@ -118,6 +119,7 @@ class DocumentHandler(PageHandler):
         if access.token.spend(self.get_query_argument("token", "")):
             access.sessions.end(self.get_cookie(access.cookie) or "")
             self.keep_session(access.cookie, access.sessions.begin())
+            self.record_sign_in("", KnownBy.TOKEN)
         elif identity is None:
             self.answer_refusal(_SPENT_TOKEN)
             return

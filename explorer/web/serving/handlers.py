@@ -9,6 +9,8 @@ from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
+from explorer.activity.event import Event, EventKind, Outcome
+from explorer.page.host import Identity, KnownBy
 from explorer.page.resources import FOLDER, plotly_script
 from explorer.web.html import STATIC, plain_page
 from explorer.web.serving.gate import Gate, Refusal
@@ -24,6 +26,9 @@ class GatedApplication(Protocol):
 
     def close_sockets_of(self, session: str) -> None:
         """Close the open pages of a login session."""
+
+    def record(self, event: Event, identity: Identity) -> None:
+        """Record that somebody signed in or out, or tried to."""
 
 
 class PageHandler(RequestHandler):
@@ -66,6 +71,18 @@ class PageHandler(RequestHandler):
         url = self.application.gate.public_url(self.request)
         secure = {} if url is None or not url.is_secure else {"secure": True}
         return {"path": self.home, "httponly": True, "samesite": "Strict", **secure}
+
+    def record_sign_in(
+        self, name: str, known_by: KnownBy, *, kind: EventKind = "sign-in", outcome: Outcome = "done", detail: str = ""
+    ) -> None:
+        """Record that somebody signed in or out, or tried to."""
+        identity = Identity(name=name, known_by=known_by, address=self.client)
+        self.application.record(Event(kind=kind, outcome=outcome, detail=detail), identity)
+
+    @property
+    def client(self) -> str:
+        """The network address that the request comes from."""
+        return self.application.gate.proxies.client(self.request)
 
     @property
     def home(self) -> str:

@@ -10,10 +10,12 @@ from typing import Any
 
 from bokeh.server.server import BaseServer
 
+from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
+from explorer.version import VERSION
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
 from explorer.web.serving.application import ExplorerApplication
@@ -39,6 +41,7 @@ def serve(
     spark_start: bool = False,
     key: SigningKey | None = None,
     most_tables: int | None = MOST_TABLES,
+    activity: Path | str | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -61,6 +64,8 @@ def serve(
             server.
         key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
         most_tables: As for `explorer.web.app.create_app`.
+        activity: The file or the folder of the record of who does what; None for no record. While it cannot be
+            written, nothing is committed, and no rows are read or exported.
 
     Returns:
         The Bokeh server.
@@ -69,6 +74,7 @@ def serve(
         TableNotFound: If a root on this machine does not exist.
         RequestError: If the port is taken, or browsers refuse to open it; if the password file, a public URL, or a
             trusted proxy is invalid; or if anyone who reaches this machine could commit or have reports signed.
+        StorageError: If the record cannot be written, or was changed.
     """
     _check_reach(address, commits=allow_commits, signs=key is not None, login=basic_auth is not None)
     if trusted_proxies and not public_urls:
@@ -80,7 +86,8 @@ def serve(
     public = [read_public_url(text) for text in public_urls]
     proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
-    app = create_app(roots, allow_commits=allow_commits, key=key, most_tables=most_tables)
+    record = None if activity is None else ActivityRecord(activity, program=f"delta-table-explorer/{VERSION}")
+    app = create_app(roots, allow_commits=allow_commits, key=key, most_tables=most_tables, record=record)
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"
@@ -93,7 +100,7 @@ def serve(
         access = TokenAccess(rights, chosen, AccessToken(announced.with_token))
     else:
         access = OpenAccess(rights)
-    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access), sockets)
+    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access, record), sockets)
     if start:
         _heed_signals(server)
     if isinstance(access, TokenAccess):
