@@ -12,6 +12,8 @@ CLIENTS_VARIABLE: Final = "DELTA_EXPLORER_CLIENTS"
 """The environment variable that names the file of the clients in use."""
 CONFIG_VARIABLE: Final = "DELTA_EXPLORER_CONFIG"
 """The environment variable that names the configuration file; ``off`` uses none."""
+OIDC_SECRET_VARIABLE: Final = "DELTA_EXPLORER_OIDC_SECRET"  # noqa: S105  # the name of the variable
+"""The environment variable that holds the secret of this server at the issuer of single sign-on."""
 MASTER_VARIABLE: Final = "DELTA_EXPLORER_SPARK"
 """The environment variable that says where Spark runs."""
 ANALYSIS_VARIABLE: Final = "DELTA_EXPLORER_ANALYSIS_SECONDS"

@@ -33,6 +33,9 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 _PATIENCE: Final = 5.0
 """Seconds to wait for another program that writes."""
 _MOST_WAITING: Final = 1_000
+_MINUTE: Final = 60.0
+MOST_REFUSALS: Final = 60
+"""How many refusals are written in a minute."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -68,6 +71,7 @@ class ActivityRecord:
         self._seen: tuple[int, int] | None = None
         self._waiting: deque[Event] = deque()
         self._lost = 0
+        self._minute, self._refusals, self._unwritten = time.monotonic(), 0, 0
         with self._lock, self._failing(), self._locked() as handle:
             self._follow_on(handle)
 
@@ -95,6 +99,22 @@ class ActivityRecord:
                 if len(self._waiting) > _MOST_WAITING:
                     self._waiting.popleft()
                     self._lost += 1
+
+    def tell_refusal(self, event: Event) -> None:
+        """Add a line about a refusal; at most some in a minute, so that nobody fills the disk by being refused."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._minute >= _MINUTE:
+                self._minute, self._refusals = now, 0
+            self._refusals += 1
+            if self._refusals > MOST_REFUSALS:
+                self._unwritten += 1
+                return
+            if self._unwritten:
+                words = filter(None, (event.detail, f"{self._unwritten} more before it were not written"))
+                event = msgspec.structs.replace(event, detail="; ".join(words))
+                self._unwritten = 0
+            self.tell(event)
 
     def _add_waiting(self) -> None:
         if self._lost:
@@ -261,8 +281,8 @@ class ActivityRecord:
         except OSError as error:
             raise StorageError(
                 f"The activity record {self.files.current} cannot be written: {error.strerror or error}. What must be "
-                "recorded is not done meanwhile. Make room or correct the permissions, then try again; or name another place "
-                "with --activity.",
+                "recorded is not done meanwhile. Make room or correct the permissions, or name another place with "
+                "--activity.",
                 path=str(self.files.current),
                 reason="activity",
             ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -60,6 +60,56 @@ class Serve(_Table, frozen=True):
     activity: str | None = None
 
 
+class Oidc(_Table, frozen=True):
+    """``[oidc]``: visitors sign in at an issuer of OpenID Connect, if one is named.
+
+    Attributes:
+        issuer: Its URL, exactly as its tokens name it.
+        client_id: The name of this server there.
+        client_secret_file: The file that holds the secret of this server; a variable may hold it instead.
+        scopes: What is asked for, besides ``openid``.
+        name_claim: The claim that holds a person's name.
+        group_claim: The claim that holds the person's groups.
+        session_hours: After how many hours a person signs in again.
+    """
+
+    issuer: str = ""
+    client_id: str = ""
+    client_secret_file: str | None = None
+    scopes: tuple[str, ...] = ("profile",)
+    name_claim: str = "preferred_username"
+    group_claim: str = "groups"
+    session_hours: Seconds = 8.0
+
+
+class ProxyLogin(_Table, frozen=True):
+    """``[proxy_login]``: the proxies of ``serve.trusted_proxy`` sign visitors in, if a header is named.
+
+    Attributes:
+        user_header: The header that holds a person's name.
+        groups_header: The header that holds the person's groups, separated by commas.
+    """
+
+    user_header: str = ""
+    groups_header: str = ""
+
+
+class Role(_Table, frozen=True):
+    """``[[roles]]``: a role, and who has it on which tables. With one of them, what is not given is not allowed.
+
+    Attributes:
+        role: What it allows.
+        people: Names; ``*`` is everyone who may open the server.
+        groups: Names of groups, as the sign-in service or the proxy names them.
+        tables: Names of tables, folders, or roots, as on the list of tables; without, all.
+    """
+
+    role: Literal["viewer", "committer", "approver", "auditor", "admin"]
+    people: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
 class Spark(_Table, frozen=True):
     """``[spark]``: where Spark runs, and its settings."""
 
@@ -95,14 +145,19 @@ class Configuration(_Table, frozen=True):
     Attributes:
         clients: The file of the clients in use.
         debug: Show full errors.
+        contact: Whom people ask for rights that they lack.
         storage_options: Options of the stores of places outside of the roots.
     """
 
     clients: str | None = None
     debug: bool = False
+    contact: str = ""
     roots: tuple[Root, ...] = ()
     storage_options: dict[str, Setting] = {}
     serve: Serve = Serve()
+    oidc: Oidc = Oidc()
+    proxy_login: ProxyLogin = ProxyLogin()
+    roles: tuple[Role, ...] = ()
     spark: Spark = Spark()
     cache: Cache = Cache()
     limits: Limits = Limits()
@@ -113,13 +168,19 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "": Configuration,
     "roots": Root,
     "serve": Serve,
+    "oidc": Oidc,
+    "proxy_login": ProxyLogin,
+    "roles": Role,
     "spark": Spark,
     "cache": Cache,
     "limits": Limits,
     "deadlines": Deadlines,
 }
 """The tables by their names."""
-FILES: Final = (("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity"), ("cache", "folder"))
+FILES: Final = (
+    *(("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity")),
+    *(("oidc", "client_secret_file"), ("cache", "folder")),
+)
 """The keys that hold a path; it is relative to the folder of the configuration file."""
 VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,

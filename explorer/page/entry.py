@@ -34,6 +34,9 @@ class Entry(Protocol):
     def require(self, right: Right, shown: OnShow) -> None:
         """Raise `NotAllowed` if the person lacks a right on what is shown."""
 
+    def may(self, right: Right, shown: OnShow) -> bool:
+        """Return whether the person has a right on what is shown."""
+
     def refuse_unknown(self, name: str) -> None:
         """Raise `NotAllowed` for a message or an export that has no right here, where rights are given."""
 
@@ -50,6 +53,10 @@ class OpenEntry:
 
     def require(self, right: Right, shown: OnShow) -> None:
         """Allow everything."""
+
+    def may(self, right: Right, shown: OnShow) -> bool:  # noqa: ARG002  # as the protocol has it
+        """Allow everything."""
+        return True
 
     def refuse_unknown(self, name: str) -> None:
         """Allow everything."""
@@ -93,6 +100,7 @@ ROWS_OPENED: Final = frozenset(
 EXPORTS: Final[Mapping[str, Right]] = _by_name(_EXPORTS)
 """The right that each export needs."""
 TABS: Final[Mapping[str, Right]] = dict.fromkeys(("data", "changes", "row", "statistics"), Right.ROWS) | {
+    "act": Right.COMMIT,
     "audit": Right.REPORT,
     "erasure": Right.REPORT,
 }

@@ -192,9 +192,8 @@ class TableSession(Session):
     def _permit(self, address: Address, facts: TableFacts) -> None:
         """Raise `NotAllowed` for a tab that the person may not see."""
         shown = OnShow(address.table, facts.location)
-        self.entry.require(TABS.get(address.tab, Right.SEE), shown)
-        if address.act or address.step != "fill":
-            self.entry.require(Right.SEE if address.step == "receipt" else Right.COMMIT, shown)
+        is_receipt = address.tab == "act" and address.step == "receipt"
+        self.entry.require(Right.SEE if is_receipt else TABS.get(address.tab, Right.SEE), shown)
 
     def threads(self, request: PageRequest) -> Executor:
         """Return the threads that draw; a page that waits for a table that others read waits apart."""
@@ -230,7 +229,8 @@ class TableSession(Session):
         """Begin what a tab on show needs, once that is recorded; a redrawn page is not another reading of rows."""
         shown = self.on_show()
         if address.tab in OPENS_ROWS:
-            self.entry.require(Right.ROWS, shown)
+            if not self.entry.may(Right.ROWS, shown):
+                return
             reading = shown, address.tab, address.compared, address.where, address.masked, address.row, address.keys
             if reading != self._recorded:
                 event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)

@@ -1,61 +1,67 @@
-"""The served tables as one person has them: a `explorer.page.tables.Tables`, and the entry of that person's windows."""
+"""The served tables as one person has them: a `explorer.page.tables.Tables`, and the entry of that person's windows.
+
+Invariants: one place decides, `PersonalRights`. It is asked for each message, each export, each tab, and again where a
+table is opened to be changed. What is refused is recorded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 
 from explorer.activity.event import Event
 from explorer.auditing.erasure import Neighbour
-from explorer.core.errors import VersionGap
+from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
-from explorer.rights import Right
+from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import ChangeableTable
+from explorer.views.problems import LACKS_RIGHT
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
-
-
-class PersonalEntry:
-    """The way in for the messages of one person: a `explorer.page.entry.Entry`.
-
-    Args:
-        recorder: Tells the record.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def require(self, right: Right, shown: OnShow) -> None:
-        """Allow everything that the server allows."""
-
-    def refuse_unknown(self, name: str) -> None:
-        """Allow everything that the server allows."""
-
-    def record(self, event: Event) -> None:
-        """Record what is about to be done."""
-        self._recorder.before(event)
+from explorer.web.visible_tables import place_of
 
 
 class PersonalTables:
     """The served tables, as one person has them.
 
     Args:
-        catalog: The served tables.
+        catalog: The served tables that the person may see.
         recorder: Tells the record what the person commits.
+        rights: The rights of the person.
 
     Attributes:
         key, picks_files, allow_commits, attempts, place, commits_with: As of the catalog.
+        rights: As given.
     """
 
-    def __init__(self, catalog: Catalog, recorder: Recorder) -> None:
+    def __init__(self, catalog: Catalog, recorder: Recorder, rights: PersonalRights | None = None) -> None:
         self._catalog, self._recorder = catalog, recorder
+        self.rights = rights or PersonalRights()
         self.key, self.picks_files = catalog.key, catalog.picks_files
-        self.allow_commits, self.attempts = catalog.allow_commits, catalog.attempts
-        self.place, self.commits_with = catalog.place, catalog.commits_with
+        self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
+        self.attempts, self.place, self.commits_with = catalog.attempts, catalog.place, catalog.commits_with
+        self._lock = threading.Lock()
+        self._places: dict[str, set[Place]] = {}
+
+    def require(self, right: Right, name: str) -> None:
+        """Raise `NotAllowed` if the person lacks a right on a table, or what a table that is not there raises."""
+        self.require_at(right, place_of(self._catalog.roots.locate(name)))
+
+    def require_at(self, right: Right, place: Place) -> None:
+        """Raise `NotAllowed` if the person lacks a right on a place."""
+        if not self.rights.may(right, place):
+            raise NotAllowed(self.rights.refusal(right, place), reason=LACKS_RIGHT)
+
+    def places_at(self, location: str) -> set[Place]:
+        """Return the places of the tables that this person opened at a location; of several servers, all."""
+        with self._lock:
+            return set(self._places.get(location, ()))
 
     def open(self, name: str) -> ChangeableTable:
         """Open a table for a desk alone, whose commits are recorded."""
+        self.require(Right.COMMIT, name)
         return RecordedTable(self._catalog.open(name), name, self._recorder)
 
     def check_source(self, name: str, source: str) -> None:
@@ -68,11 +74,11 @@ class PersonalTables:
 
     def facts(self, name: str = "") -> TableFacts:
         """Return the facts of a table as it is now."""
-        return self._catalog.facts(name)
+        return self._noted(name, self._catalog.facts(name))
 
     def facts_before(self, name: str, gap: VersionGap) -> TableFacts:
         """Return the facts of the versions before a gap in a table's log."""
-        return self._catalog.facts_before(name, gap)
+        return self._noted(name, self._catalog.facts_before(name, gap))
 
     def location(self, name: str) -> str:
         """Return where a table is."""
@@ -91,5 +97,73 @@ class PersonalTables:
         self._catalog.stop_reading(name)
 
     def beside(self) -> tuple[Iterable[Neighbour], tuple[str, ...]]:
-        """Return all tables, for a search of their files, and the folders under which these are all."""
-        return self._catalog.beside()
+        """Return the tables whose rows may be searched, and the folders under which these are all."""
+        others, folders = self._catalog.beside()
+        if self.rights.may(Right.ROWS, EVERYWHERE):
+            return others, folders
+        return self._readable(others), self._readable_folders(folders)
+
+    def _readable(self, others: Iterable[Neighbour]) -> Iterator[Neighbour]:
+        for other in others:
+            try:
+                self.require(Right.ROWS, other.name)
+            except ExplorerError:
+                continue
+            yield other
+
+    def _readable_folders(self, folders: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the folders all of whose tables may be searched: no statement is about more."""
+        named = self._catalog.roots.named
+        places = {root.tree.root: place_of(root.ref("", root.tree.root)) for root in named}
+        wholly = {location for location, place in places.items() if self.rights.may(Right.ROWS, place)}
+        return tuple(folder for folder in folders if folder in wholly)
+
+    def _noted(self, name: str, facts: TableFacts) -> TableFacts:
+        place = place_of(self._catalog.roots.locate(name))
+        with self._lock:
+            self._places.setdefault(facts.location, set()).add(place)
+        return facts
+
+
+class PersonalEntry:
+    """The way in for the messages of one person: a `explorer.page.entry.Entry`.
+
+    Args:
+        tables: The tables as the person has them.
+        recorder: Tells the record.
+    """
+
+    def __init__(self, tables: PersonalTables, recorder: Recorder) -> None:
+        self._tables, self._recorder = tables, recorder
+
+    def require(self, right: Right, shown: OnShow) -> None:
+        """Raise `NotAllowed` if the person lacks a right on the table of the address, or on the one that is drawn."""
+        tables = self._tables
+        if tables.rights.grants is None:
+            return
+        try:
+            if shown.name and right is not Right.SEE:
+                tables.require(right, shown.name)
+            for place in tables.places_at(shown.location):
+                tables.require_at(right, place)
+        except NotAllowed as error:
+            if error.reason == LACKS_RIGHT:
+                event = Event(kind="refusal", outcome="refused", what=right.name.lower(), table=shown.name)
+                self._recorder.refused(event)
+            raise
+
+    def may(self, right: Right, shown: OnShow) -> bool:
+        """Return whether the person has a right, without a record of it."""
+        return all(self._tables.rights.may(right, place) for place in self._tables.places_at(shown.location))
+
+    def refuse_unknown(self, name: str) -> None:
+        """Raise `NotAllowed` for a message or an export without a right of its own, where rights are given."""
+        if self._tables.rights.grants is not None:
+            raise NotAllowed(
+                f"{name[:60]!r} has no right of its own, so it is refused where roles are given. This is a bug.",
+                reason=LACKS_RIGHT,
+            )
+
+    def record(self, event: Event) -> None:
+        """Record what is about to be done."""
+        self._recorder.before(event)

@@ -43,6 +43,11 @@ class Recorder:
         if self._record is not None:
             self._record.tell(self._of_person(event))
 
+    def refused(self, event: Event) -> None:
+        """Record a refusal."""
+        if self._record is not None:
+            self._record.tell_refusal(self._of_person(event))
+
     def _of_person(self, event: Event) -> Event:
         identity = self._identity
         return msgspec.structs.replace(

@@ -170,7 +170,7 @@ class Catalog(FollowedTables):
         self.record = record
         self.roots = served_roots(roots, most=most)
         self.list = TableList(self.roots)
-        self._sources = AllowedRoots(self.roots.locations)
+        self.sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits
         self.picks_files = False
@@ -190,7 +190,7 @@ class Catalog(FollowedTables):
         ref = self.roots.locate(name)
         table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
-        table.sources = self._sources
+        table.sources = self.sources
         return self._sharing(ref, table)
 
     def location(self, name: str) -> str:
@@ -221,7 +221,7 @@ class Catalog(FollowedTables):
             NotAllowed: The name, or the source, is outside the served roots.
         """
         self.roots.locate(name)
-        self._sources.check_source(source)
+        self.sources.check_source(source)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""

@@ -15,7 +15,7 @@ import pytest
 from explorer.activity.event import Event
 from explorer.activity.files import RecordFiles
 from explorer.activity.reading import EntryFilter, check_record, entries
-from explorer.activity.record import ActivityRecord
+from explorer.activity.record import MOST_REFUSALS, ActivityRecord
 from explorer.core.errors import StorageError
 from tests.support.at_least_one import at_least_one
 
@@ -167,6 +167,16 @@ def test_nothing_is_added_to_a_record_that_was_cut(tmp_path: Path, kept: int) ->
     with pytest.raises(StorageError, match="--verify"):
         written(tmp_path)
     assert [each.kind for each in check_record(record.files).problems] == ["cut"]
+
+
+def test_refusals_do_not_fill_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = written(tmp_path)
+    for _ in range(MOST_REFUSALS + 25):
+        record.tell_refusal(Event(kind="refusal", outcome="refused", detail="no"))
+    assert len(people(record)) == MOST_REFUSALS
+    monkeypatch.setattr("explorer.activity.record._MINUTE", 0.0)
+    record.tell_refusal(Event(kind="refusal", outcome="refused", detail="no"))
+    assert next(entries(record.files)).event.detail == "no; 25 more before it were not written"
 
 
 def test_only_the_owner_may_read_a_record(tmp_path: Path) -> None:

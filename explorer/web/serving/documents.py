@@ -27,7 +27,8 @@ from tornado.httputil import HTTPServerRequest
 from explorer.page.host import Identity, KnownBy
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
-from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
+from explorer.web.serving.people.access import Access, TokenAccess
+from explorer.web.serving.people.proxy_login import ProxyAccess
 
 _LASTS: Final = 300
 """Seconds within which the script of a page must open its socket."""
@@ -84,7 +85,9 @@ class DocumentHandler(PageHandler):
             self._enter(self._access, identity)
         elif identity is not None:
             await self._answer(identity)
-        elif isinstance(self._access, LoginAccess):
+        elif isinstance(self._access, ProxyAccess):
+            self.answer_refusal(_NOT_NAMED)
+        elif not isinstance(self._access, TokenAccess):
             query = f"?{self.request.query}" if self.request.query else ""
             self.redirect(
                 f"{self.home}login?{urlencode({'next': query})}" if query else f"{self.home}login", status=303
@@ -133,6 +136,13 @@ _NO_TOKEN: Final = Refusal(
     "address with a token.",
     "Open the address that the server printed last in its terminal; it works once. If this browser has opened it "
     "already, you followed a link from another site: open this page again.",
+    again=True,
+)
+_NOT_NAMED: Final = Refusal(
+    "Not signed in",
+    "People sign in at the proxy in front of this server. The request does not come from it, or it names nobody.",
+    "Open the address of the proxy. If you did: its administrators must let it name you in the header that this server "
+    "reads.",
     again=True,
 )
 _SPENT_TOKEN: Final = Refusal(

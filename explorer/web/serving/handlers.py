@@ -17,6 +17,8 @@ from explorer.web.serving.gate import Gate, Refusal
 
 _BROWSER_LASTS: Final = 90 * 24 * 3600
 """Seconds."""
+_SIGN_IN_LASTS: Final = 600
+"""Seconds."""
 
 
 class GatedApplication(Protocol):
@@ -62,6 +64,10 @@ class PageHandler(RequestHandler):
     def keep_browser(self, cookie: str, mark: str) -> None:
         """Set the mark of a browser in which a person has signed in."""
         self.set_cookie(cookie, mark, max_age=_BROWSER_LASTS, **self._attributes())
+
+    def keep_sign_in(self, cookie: str, value: str) -> None:
+        """Set the cookie of a login under way, which browsers also send when the sign-in service sends them back."""
+        self.set_cookie(cookie, value, max_age=_SIGN_IN_LASTS, **(self._attributes() | {"samesite": "Lax"}))
 
     def drop_session(self, cookie: str) -> None:
         """Remove the cookie of the login session."""
