@@ -67,7 +67,7 @@ class OpenEntry:
 
 _MESSAGES: Final = {
     Right.SEE: (
-        "hello go theme screen visible stop-reading stop-waiting wake-spark raw",
+        "hello go theme screen visible stop-reading stop-waiting wake-spark raw find-column",
         "read-on seen stop-search search-on search-again",
         "pin unpin case-note case-describe case-load",
     ),

@@ -101,10 +101,15 @@ class PersonalTables:
         others, folders = self._catalog.beside()
         if self.rights.may(Right.ROWS, EVERYWHERE):
             return others, folders
-        return self._readable(others), self._readable_folders(folders)
+        readable = self._readable_folders(folders)
+        return self._readable(others, readable), readable
 
-    def _readable(self, others: Iterable[Neighbour]) -> Iterator[Neighbour]:
+    def _readable(self, others: Iterable[Neighbour], folders: tuple[str, ...]) -> Iterator[Neighbour]:
         for other in others:
+            # What is below these folders and cannot be searched is named by where it is, and must be said.
+            if other.name.startswith(folders):
+                yield other
+                continue
             try:
                 self.require(Right.ROWS, other.name)
             except ExplorerError:

@@ -270,6 +270,7 @@ def visible_catalog(catalog: Catalog, rights: PersonalRights) -> Catalog:
     roots = VisibleRoots(catalog.roots, rights)
     personal = copy.copy(catalog)
     personal.roots, personal.list = roots, VisibleList(catalog.list, roots)
+    personal.allow_commits = catalog.allow_commits and rights.may_somewhere(Right.COMMIT)
     personal.sources = VisibleSources(roots, rights)
     if catalog.record is not None:
         seen = rights.may_somewhere(Right.ACTIVITY)

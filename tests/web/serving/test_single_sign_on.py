@@ -12,10 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from explorer.activity.files import RecordFiles
 from explorer.activity.reading import entries
 from explorer.core.errors import RequestError
+from explorer.web import serve
 from explorer.web.serving.people.access import Rights
 from explorer.web.serving.people.oidc.access import OidcAccess
 from explorer.web.serving.people.oidc.provider import Provider
@@ -60,7 +62,8 @@ def at_issuer(address: str) -> str:
     parts = urlsplit(address)
     client = http.client.HTTPConnection(parts.netloc, timeout=20)
     client.request("GET", f"{parts.path}?{parts.query}")
-    back = urlsplit(client.getresponse().headers["Location"])
+    with client.getresponse() as answer:
+        back = urlsplit(answer.headers["Location"])
     client.close()
     return f"{back.path}?{back.query}"
 
@@ -232,10 +235,9 @@ def session(one: Issuer, access: OidcAccess) -> str:
 
 
 def identity(access: OidcAccess, session_id: str) -> Any:
-    from tornado.httputil import HTTPHeaders, HTTPServerRequest
-
     headers = HTTPHeaders({"Cookie": f"{access.cookie}={session_id}"})
-    return access.identity(HTTPServerRequest("GET", "/", headers=headers))
+    line = RequestStartLine("GET", "/", "HTTP/1.1")
+    return access.identity(HTTPServerRequest(start_line=line, headers=headers))
 
 
 def until(reached: Any) -> None:
@@ -296,5 +298,5 @@ def test_an_issuer_without_tls_is_refused(url: str) -> None:
 
 
 def test_two_ways_to_sign_in_are_refused(root: Path, one: Issuer, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="by one way"), served_here(root, oidc=settings(one), basic_auth=tmp_path):
-        pass
+    with pytest.raises(RequestError, match="by one way"):
+        serve(root, oidc=settings(one), basic_auth=tmp_path, start=False)

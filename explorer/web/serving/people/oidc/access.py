@@ -176,7 +176,7 @@ class OidcAccess:
 
     def _renewable(self, person: SignedIn, tokens: Tokens, ends: float) -> _Renewable:
         renews = self._clock() + max(tokens.expires_in * 0.8, _RENEW_AGAIN)
-        return _Renewable(person, ends, tokens.refresh_token, renews if tokens.refresh_token else float("inf"))
+        return _Renewable(person, ends, tokens.refresh_token or "", renews if tokens.refresh_token else float("inf"))
 
     # --- renewal
 

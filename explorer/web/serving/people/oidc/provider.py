@@ -59,7 +59,7 @@ class Tokens(msgspec.Struct, frozen=True):
     """The answer of the token endpoint (OpenID Connect Core 1.0, section 3.1.3.3)."""
 
     id_token: str = ""
-    refresh_token: str = ""
+    refresh_token: str | None = None
     expires_in: float = 300.0
 
 
@@ -182,7 +182,8 @@ class Provider:
 
     def _decoded(self, content: bytes, kind: Any) -> Any:
         try:
-            return msgspec.json.decode(content, type=kind)
+            # Some issuers write numbers as texts.
+            return msgspec.json.decode(content, type=kind, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._odd("Its answer is not that of OpenID Connect.") from error
 
