@@ -74,7 +74,7 @@ def activity(
         typer.Option("--since", metavar="TIME", help="Only lines from an ISO 8601 time on, or of '7 days'."),
     ] = None,
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
-    table: Annotated[
+    on: Annotated[
         str, typer.Option("--table", metavar="NAME", help="Only lines of this table, or of those below this folder.")
     ] = "",
     kind: Annotated[
@@ -98,7 +98,7 @@ def activity(
         return _verified(files, tuple(expect or ()), as_json=json)
     if kind and kind not in KINDS:
         raise RequestError(f"--kind {kind} is not known. It can be: {', '.join(KINDS)}.", field="kind", allowed=KINDS)
-    wanted = EntryFilter(None if since is None else _since(since), by, table, kind)
+    wanted = EntryFilter(None if since is None else _since(since), by, on, kind)
     found = islice(entries(files, wanted), limit)
     if cloud_events:
         for entry in found:
