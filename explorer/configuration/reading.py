@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 1 << 20
 _PLACE: Final = re.compile(r" - at `\$(?P<path>.*)`$")
 _PART: Final = re.compile(r"\.([\w\-]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+?)`")
-_CHOICE: Final = re.compile(r"Invalid enum value '(.*?)'", re.DOTALL)
+_CHOICE: Final = re.compile(r"Invalid enum value (['\"])(.*)\1", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(.+?)`")
 _TYPES: Final = {
     "int": "a whole number",
@@ -140,7 +140,7 @@ def _invalid(message: str, document: Mapping[str, Any], text: str, path: Path) -
     elif (missing := _MISSING.search(message)) is not None:
         what = f'this table has no {missing[1]}. Add it, for example {missing[1]} = "...".'
     elif (chosen := _CHOICE.search(message)) is not None:
-        what, facts = _unknown_choice(key, chosen[1])
+        what, facts = _unknown_choice(key, chosen[2])
     else:
         facts = {"expected": _expected(message)}
         what = f"this must be {facts['expected']}{_given(message)}."

@@ -113,7 +113,8 @@ class OidcAccess:
         Raises:
             SignInFailed: The issuer does not answer.
         """
-        login = PendingLogin(*(secrets.token_urlsafe(32) for _ in range(3)), query, time.time())
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        login = PendingLogin(state, nonce, verifier, query, time.time())
         challenge = base64.urlsafe_b64encode(hashlib.sha256(login.verifier.encode()).digest()).rstrip(b"=").decode()
         settings, endpoint = self.provider.settings, self.provider.metadata().authorization_endpoint
         asked = {

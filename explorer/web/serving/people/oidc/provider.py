@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import urlencode
 
 import jwt
@@ -21,6 +21,7 @@ _KNOWN_FOR: Final = 3600.0
 """Seconds after which the issuer is asked again what it is."""
 _KEYS_AGAIN: Final = 30.0
 """Seconds between two requests for the keys, whatever tokens name."""
+Answer = TypeVar("Answer")
 _ALGORITHMS: Final = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
@@ -180,7 +181,7 @@ class Provider:
             "address and this secret.",
         )
 
-    def _decoded(self, content: bytes, kind: Any) -> Any:
+    def _decoded(self, content: bytes, kind: type[Answer]) -> Answer:
         try:
             # Some issuers write numbers as texts.
             return msgspec.json.decode(content, type=kind, strict=False)
