@@ -47,7 +47,7 @@ def beside(root: Path) -> Iterator[Pages]:
 
 def named(peer: str, *headers: tuple[str, str]) -> Identity | None:
     access = ProxyAccess(Rights(commit=True), LOGIN, read_trusted_proxies(["10.0.0.5"]))
-    sent = HTTPHeaders()
+    sent = HTTPHeaders({"Host": "lake.example.org"})
     for name, value in headers:
         sent.add(name, value)
     request = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=sent)

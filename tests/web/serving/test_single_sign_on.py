@@ -235,7 +235,7 @@ def session(one: Issuer, access: OidcAccess) -> str:
 
 
 def identity(access: OidcAccess, session_id: str) -> Any:
-    headers = HTTPHeaders({"Cookie": f"{access.cookie}={session_id}"})
+    headers = HTTPHeaders({"Host": "localhost", "Cookie": f"{access.cookie}={session_id}"})
     line = RequestStartLine("GET", "/", "HTTP/1.1")
     return access.identity(HTTPServerRequest(start_line=line, headers=headers))
 
