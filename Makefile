@@ -115,5 +115,5 @@ $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable '.[$(EXTRAS),jupyter,sign]' --group dev
+	$(INSTALL) --editable '.[$(EXTRAS),jupyter,sign,oidc]' --group dev
 	touch $(RUNTIME) $@

@@ -25,6 +25,8 @@ gc.disable()
 # What is kept of tables goes into no home: tests of it name a folder of their own.
 os.environ["DELTA_EXPLORER_CACHE"] = "off"
 os.environ["DELTA_EXPLORER_JOURNAL"] = "off"
+# What tests do is in no record of this machine.
+os.environ["DELTA_EXPLORER_ACTIVITY"] = "off"
 # Nor does what is configured on this machine hold for them.
 os.environ["DELTA_EXPLORER_CONFIG"] = "off"
 

@@ -57,6 +57,7 @@ _COMMANDS: Final = {
     "story": "story",
     "plan": "plans",
     "commit": "plans",
+    "activity": "activity",
     "undo": "plans",
     "maintenance": "maintenance",
     "cache": "cache",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
@@ -23,6 +23,7 @@ _MOST_BYTES: Final = 1 << 20
 _PLACE: Final = re.compile(r" - at `\$(?P<path>.*)`$")
 _PART: Final = re.compile(r"\.([\w\-]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+?)`")
+_CHOICE: Final = re.compile(r"Invalid enum value (['\"])(.*)\1", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(.+?)`")
 _TYPES: Final = {
     "int": "a whole number",
@@ -140,7 +141,7 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
 
     for key in FILES:
         owner = values if len(key) == 1 else getattr(values, key[0])
-        if (given := getattr(owner, key[-1])) is not None:
+        if (given := getattr(owner, key[-1])) not in (None, OFF):
             known = full(given) if isinstance(given, str) else tuple(map(full, given))
             owner = msgspec.structs.replace(owner, **{key[-1]: known})
             values = owner if len(key) == 1 else msgspec.structs.replace(values, **{key[0]: owner})
@@ -158,6 +159,8 @@ def _invalid(message: str, document: Mapping[str, Any], text: str, path: Path) -
         what, facts = _unknown(key)
     elif (missing := _MISSING.search(message)) is not None:
         what = f'this table has no {missing[1]}. Add it, for example {missing[1]} = "...".'
+    elif (chosen := _CHOICE.search(message)) is not None:
+        what, facts = _unknown_choice(key, chosen[2])
     else:
         facts = {"expected": _expected(message)}
         what = f"this must be {facts['expected']}{_given(message)}."
@@ -192,6 +195,15 @@ def _unknown(key: Key) -> tuple[str, dict[str, Any]]:
     near = get_close_matches(name, names, 1) or in_others[:1]
     hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}."
     return f"this key is not known. {hint}", {"allowed": list(names), "nearest": near[0] if near else None}
+
+
+def _unknown_choice(key: Key, given: str) -> tuple[str, dict[str, Any]]:
+    """Return what to say of a value that is none of those that a key can have, and the facts of it."""
+    hints = get_type_hints(TABLES[str(key[0]) if len(key) > 1 else ""])
+    allowed = list(get_args(hints[str(key[-1])]))
+    near = get_close_matches(given, allowed, 1)
+    hint = f"Did you mean {near[0]}?" if near else f"It can be: {', '.join(allowed)}."
+    return f"this value is not known. {hint}", {"allowed": allowed, "nearest": near[0] if near else None}
 
 
 def _expected(message: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE, STRICT_VARIABLE
 from explorer.debug import DEBUG_VARIABLE
 from explorer.variables import (
+    ACTIVITY_VARIABLE,
     ANALYSIS_VARIABLE,
     CACHE_VARIABLE,
     CLIENTS_VARIABLE,
@@ -57,6 +58,57 @@ class Serve(_Table, frozen=True):
     spark_start: bool = False
     most_tables: Count | None = None
     sign: str | None = None
+    activity: str | None = None
+
+
+class Oidc(_Table, frozen=True):
+    """``[oidc]``: visitors sign in at an issuer of OpenID Connect, if one is named.
+
+    Attributes:
+        issuer: Its URL, exactly as its tokens name it.
+        client_id: The name of this server there.
+        client_secret_file: The file that holds the secret of this server; a variable may hold it instead.
+        scopes: What is asked for, besides ``openid``.
+        name_claim: The claim that holds a person's name.
+        group_claim: The claim that holds the person's groups.
+        session_hours: After how many hours a person signs in again.
+    """
+
+    issuer: str = ""
+    client_id: str = ""
+    client_secret_file: str | None = None
+    scopes: tuple[str, ...] = ("profile",)
+    name_claim: str = "preferred_username"
+    group_claim: str = "groups"
+    session_hours: Seconds = 8.0
+
+
+class ProxyLogin(_Table, frozen=True):
+    """``[proxy_login]``: the proxies of ``serve.trusted_proxy`` sign visitors in, if a header is named.
+
+    Attributes:
+        user_header: The header that holds a person's name.
+        groups_header: The header that holds the person's groups, separated by commas.
+    """
+
+    user_header: str = ""
+    groups_header: str = ""
+
+
+class Role(_Table, frozen=True):
+    """``[[roles]]``: a role, and who has it on which tables. With one of them, what is not given is not allowed.
+
+    Attributes:
+        role: What it allows.
+        people: Names; ``*`` is everyone who may open the server.
+        groups: Names of groups, as the sign-in service or the proxy names them.
+        tables: Names of tables, folders, or roots, as on the list of tables; without, all.
+    """
+
+    role: Literal["viewer", "committer", "approver", "auditor", "admin"]
+    people: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
 
 class Spark(_Table, frozen=True):
@@ -124,15 +176,20 @@ class Configuration(_Table, frozen=True):
         clients: The file of the clients in use.
         debug: Show full errors.
         exact_csv: Write cells of CSV files as they are, also those that a spreadsheet runs.
+        contact: Whom people ask for rights that they lack.
         storage_options: Options of the stores of places outside of the roots.
     """
 
     clients: str | None = None
     debug: bool = False
     exact_csv: bool = False
+    contact: str = ""
     roots: tuple[Root, ...] = ()
     storage_options: dict[str, Setting] = {}
     serve: Serve = Serve()
+    oidc: Oidc = Oidc()
+    proxy_login: ProxyLogin = ProxyLogin()
+    roles: tuple[Role, ...] = ()
     spark: Spark = Spark()
     unity_catalog: UnityCatalog = UnityCatalog()
     audit: Audit = Audit()
@@ -145,6 +202,9 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "": Configuration,
     "roots": Root,
     "serve": Serve,
+    "oidc": Oidc,
+    "proxy_login": ProxyLogin,
+    "roles": Role,
     "spark": Spark,
     "unity_catalog": UnityCatalog,
     "audit": Audit,
@@ -154,12 +214,8 @@ TABLES: Final[dict[str, type[_Table]]] = {
 }
 """The tables by their names."""
 FILES: Final = (
-    ("clients",),
-    ("serve", "basic_auth"),
-    ("serve", "sign"),
-    ("unity_catalog", "token_file"),
-    ("unity_catalog", "client_secret_file"),
-    ("unity_catalog", "folders"),
+    *(("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity"), ("oidc", "client_secret_file")),
+    *(("unity_catalog", "token_file"), ("unity_catalog", "client_secret_file"), ("unity_catalog", "folders")),
     ("cache", "folder"),
 )
 """The keys that hold a path, or several; it is relative to the folder of the configuration file."""
@@ -170,6 +226,7 @@ SIGN_IN: Final = frozenset(UNITY_VARIABLES) - {"url", "folders", "allow_http"}
 VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,
     ("debug",): DEBUG_VARIABLE,
+    ("serve", "activity"): ACTIVITY_VARIABLE,
     ("spark", "master"): MASTER_VARIABLE,
     **{("unity_catalog", key): variable for key, variable in UNITY_VARIABLES.items()},
     ("cache", "folder"): CACHE_VARIABLE,

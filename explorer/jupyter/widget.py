@@ -23,11 +23,11 @@ from explorer.debug import log_failure
 from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly, waiting_script
 from explorer.jupyter.displays import card_html
 from explorer.jupyter.one_table import OneTable
+from explorer.jupyter.person import notebook_identity
 from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
 from explorer.jupyter.window import NotebookHost, WidgetWindow
 from explorer.page.address import Address
-from explorer.page.host import Identity
 from explorer.page.pages import Rendered
 from explorer.page.session import screen_of, theme_of
 from explorer.page.tabs import TABS
@@ -354,7 +354,7 @@ class TableExplorer(anywidget.AnyWidget):
         if (before := self._windows.pop(view, None)) is not None:
             before.view_host.close()
         # A table that may not be changed refuses a commit itself, and says how to allow it.
-        host = NotebookHost(view, self.send, Identity(may_sign=False), message.text("person", 200))
+        host = NotebookHost(view, self.send, notebook_identity(), message.text("person", 200))
         window = WidgetWindow(
             self._tables,
             host,

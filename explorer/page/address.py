@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import parse_qs, urlencode
 
+from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
@@ -76,6 +77,7 @@ _KEYS = {
     "grouping": "by",
     "range": "range",
     "result": "result",
+    "kind": "kind",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -95,6 +97,7 @@ _CHOICES = {
     "status": STATUSES,
     "show": ("", "activity", "timeline"),
     "grouping": ("", "catalog", "owner", "none"),
+    "kind": ("", *ACTIVITY_KINDS),
 }
 
 
@@ -111,9 +114,10 @@ class Address:
     them. ``row`` names the row that is
     followed, as `explorer.views.rows.row_reference` reads it, and ``row_keys`` the columns by which rows are followed.
     ``other`` is the table to compare with, and ``other_version`` its version.
-    ``facets``, ``grouping`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of a
-    column's name.
+    ``facets``, ``grouping`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of
+    a column's name.
     ``result`` is the ID of a result that a person has shared.
+    ``kind`` is what the lines of the activity page are about.
     """
 
     table: str = ""
@@ -165,6 +169,7 @@ class Address:
     grouping: str = ""
     range: str = ""
     result: str = ""
+    kind: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -15,6 +15,12 @@ class KnownBy(Enum):
     """By a name and a password."""
     TOKEN = "token"  # noqa: S105  # the name of a way, no secret
     """By the one-time address that the server printed; the person's name is not known."""
+    SINGLE_SIGN_ON = "single sign-on"
+    """By a token of an issuer of OpenID Connect."""
+    PROXY = "proxy"
+    """By a header of a trusted proxy."""
+    NOTEBOOK = "notebook"
+    """By the notebook server that the kernel runs in."""
     LOCAL = "local"
     """Not at all: the server answers everyone who reaches it."""
 
@@ -29,6 +35,8 @@ class Identity:
         known_by: How the server knows the person.
         may_commit: Whether changes may be committed.
         may_sign: Whether reports and statements may be signed with the server's key.
+        address: The network address that the person's requests come from; empty where there is none.
+        groups: The person's groups, as whoever knows the person names them.
     """
 
     session: str = ""
@@ -36,6 +44,8 @@ class Identity:
     known_by: KnownBy = KnownBy.LOCAL
     may_commit: bool = True
     may_sign: bool = True
+    address: str = ""
+    groups: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Name the person, and never the session."""

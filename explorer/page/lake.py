@@ -5,6 +5,7 @@ Invariant: a question is answered from what is known, and never waits for a tabl
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 import time
@@ -75,7 +76,17 @@ class Lake:
         self._failed: dict[str, float] = {}
         self._facts: dict[str, tuple[object, object]] = {}
         self._waiting: deque[str] = deque()
-        self._readers = 0
+        self._readers: set[threading.Thread] = set()
+
+    def of_tables(self, tables: Callable[[], tuple[Sequence[str], bool]]) -> Lake:
+        """Return the lake as it is for somebody who sees some of its tables alone; what is read is shared.
+
+        Args:
+            tables: Returns their names, and whether more are looked for.
+        """
+        seen = copy.copy(self)
+        seen._tables = tables
+        return seen
 
     def put(self, table: str, facts: TableFacts, findings: Sequence[Finding] | None = None) -> None:
         """Take the names of a table from what a page or a list has read of it.
@@ -114,11 +125,14 @@ class Lake:
             known = {**self._failed, **self._read}
             due = (table for table in tables if now - known.get(table, -_FRESH) >= _FRESH and table not in waiting)
             self._waiting.extend(table for table in due if table not in self._facts)
-            begin = min(_READERS - self._readers, len(self._waiting))
-            self._readers += max(0, begin)
-        for _ in range(begin):
-            # A daemon: a program that ends does not wait for the tables that are left.
-            threading.Thread(target=self._read_waiting, name="explorer-names", daemon=True).start()
+            # Daemons: a program that ends does not wait for the tables that are left.
+            readers = [
+                threading.Thread(target=self._read_waiting, name="explorer-names", daemon=True)
+                for _ in range(min(_READERS - len(self._readers), len(self._waiting)))
+            ]
+            self._readers.update(readers)
+        for reader in readers:
+            reader.start()
 
     def tables(self) -> Sequence[str]:
         """Return the names of the tables that are served."""
@@ -157,7 +171,7 @@ class Lake:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._readers -= 1
+                    self._readers.discard(threading.current_thread())
                     return
                 table = self._waiting.popleft()
             self._read_one(table)

@@ -84,6 +84,7 @@ def table_page(
     wait: bool = True,
     by_person: bool = True,
     is_wanted: Callable[[], bool] = lambda: True,
+    permit: Callable[[TableFacts], None] = lambda _facts: None,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -96,6 +97,7 @@ def table_page(
         wait: Wait for the findings and the lanes. Otherwise the page has those that are at hand a moment later, and
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
         by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
+        permit: Raises `NotAllowed` if the person may not see the tab.
         is_wanted: Says whether the window still wants this address. A page that comes too late begins and ends nothing.
 
     Raises:
@@ -115,6 +117,7 @@ def table_page(
         address = _numbered(address, view)
 
         def ask() -> None:
+            permit(facts)
             if is_wanted():
                 tab_named(address.tab).ask(view, address, work, by_person=by_person)
 

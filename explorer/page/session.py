@@ -15,11 +15,13 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
 
+from explorer.activity.event import Event
 from explorer.core.errors import ExplorerError
 from explorer.debug import log_failure
 from explorer.page.drawing import Drawing
+from explorer.page.entry import ROWS_OPENED, Entry, OnShow, OpenEntry, right_of_message
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Stepwise
 from explorer.page.pages import Rendered, notice
@@ -60,6 +62,7 @@ class Session(ABC):
         query: The query string the window was opened with.
         theme: ``light`` or ``dark``, as far as the host knows it.
         screen: The size of the window, if an earlier page of it said so.
+        entry: Is asked before a message is handled.
         later: Make the first page when `prepare` is awaited and `open` is called, and not at once.
 
     Attributes:
@@ -74,8 +77,16 @@ class Session(ABC):
     drawing: Drawing
 
     def __init__(
-        self, host: Host, query: str, theme: str, *, screen: Screen | None = None, later: bool = False
+        self,
+        host: Host,
+        query: str,
+        theme: str,
+        *,
+        screen: Screen | None = None,
+        entry: Entry | None = None,
+        later: bool = False,
     ) -> None:
+        self.entry = entry or OpenEntry()
         self.host, self.query, self.theme = host, query, theme
         self.screen = screen or Screen()
         self.by_person = False
@@ -221,7 +232,25 @@ class Session(ABC):
         message = Message.read(data)
         handler = self._handlers.get(message.kind) if message is not None else None
         if message is not None and handler is not None:
-            self.tasks.guarded(partial(handler, message), message.number)
+            self.tasks.guarded(partial(self._admit, handler, message), message.number)
+
+    def _admit(self, handler: Handler, message: Message) -> None:
+        """Handle a message that the person may send, once it is recorded."""
+        export = message.text("list") if message.kind == "download" else ""
+        right, shown = right_of_message(message.kind, export), self.on_show()
+        if right is None:
+            self.entry.refuse_unknown(export or message.kind)
+        else:
+            self.entry.require(right, shown)
+        if export or message.kind in ROWS_OPENED:
+            kind: Literal["export", "rows"] = "export" if export else "rows"
+            what = export or message.kind
+            self.entry.record(Event(kind=kind, what=what, table=shown.name, version=shown.version))
+        handler(message)
+
+    def on_show(self) -> OnShow:
+        """Return what the window shows, for the entry."""
+        return OnShow()
 
     def _hello(self, message: Message) -> None:
         self.theme = theme_of(message)

@@ -9,9 +9,12 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ClassVar, Final
 
+from explorer.activity.event import Event
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
+from explorer.page.act.form import ActDesk
 from explorer.page.address import Address, address_of
+from explorer.page.entry import OPENS_ROWS, TABS, Entry, OnShow
 from explorer.page.host import Host, Identity
 from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
@@ -24,8 +27,10 @@ from explorer.page.tables import RightOfWay, TableReading, Tables
 from explorer.page.tabs import begin_work, export_named, handlers, tab_named
 from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.page.window import Handler, Message, NewWindow, WindowWork
+from explorer.rights import Right
 from explorer.storage.silence import waiting_line
 from explorer.views import TableFacts, TableView
+from explorer.views.act.desk.state import Ready
 from explorer.views.problems import Problem, lost_problem, problem_of, replaced_problem
 from explorer.views.rows.spark_work import SparkStart
 
@@ -43,7 +48,7 @@ class TableSession(Session):
     Args:
         tables: The tables that can be shown.
         host: Shows the page.
-        query, theme, screen, later: As for `Session`.
+        query, theme, screen, entry, later: As for `Session`.
         early_spark: Start Spark in the background when a person asks for what will need it.
     """
 
@@ -57,6 +62,7 @@ class TableSession(Session):
         theme: str,
         *,
         screen: Screen | None = None,
+        entry: Entry | None = None,
         early_spark: bool = False,
         later: bool = False,
     ) -> None:
@@ -75,7 +81,10 @@ class TableSession(Session):
         self._judging = False
         self._early_spark = early_spark
         self._spark = SparkStart(self._spark_changed)
-        super().__init__(host, query, theme, screen=screen, later=later)
+        # The last rows that a tab opened by itself, and the last plan that was shown, as the record has them.
+        self._recorded: tuple[object, ...] = ()
+        self._recorded_plan = ""
+        super().__init__(host, query, theme, screen=screen, entry=entry, later=later)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the page and of its tabs."""
@@ -180,12 +189,21 @@ class TableSession(Session):
                     request.screen,
                     wait=False,
                     by_person=request.by_person,
+                    permit=partial(self._permit, address),
                     is_wanted=lambda: request.query == self.query,
                 )
         except Cancelled as error:
             reading = self._tables.reading(address.table)
             early = None if reading is None else self._early(request.query, reading)
             return early or problem_page(address, error, may_commit=self._tables.allow_commits)
+
+    def _permit(self, address: Address, facts: TableFacts) -> None:
+        """Raise `NotAllowed` for what the person may not see: a tab, another table's values, a search's result."""
+        shown = OnShow(address.table, facts.location)
+        if address.other or address.result:
+            self.entry.require(Right.ROWS, shown)
+        is_receipt = address.tab == "act" and address.step == "receipt"
+        self.entry.require(Right.SEE if is_receipt else TABS.get(address.tab, Right.SEE), shown)
 
     def threads(self, request: PageRequest) -> Executor:
         """Return the threads that draw; a page that waits for a table that others read waits apart."""
@@ -205,7 +223,7 @@ class TableSession(Session):
         if self._early_spark and self.by_person and rendered.needs_spark:
             self._spark.begin()
         if rendered.view is not None and not rendered.is_early:
-            tab_named(Address.parse(self.query).tab).opened(self)
+            self._open_tab(Address.parse(self.query))
         facts = None if self.view is None else self.view.facts
         if facts is None or self._judging:
             return
@@ -216,6 +234,37 @@ class TableSession(Session):
         elif facts is not self._audited and facts.awaits_log:
             self._audited = facts
             self._judge(partial(_judge_again, facts))
+
+    def _open_tab(self, address: Address) -> None:
+        """Begin what a tab on show needs, once that is recorded; a redrawn page is not another reading of rows."""
+        shown = self.on_show()
+        if address.tab in OPENS_ROWS:
+            if not self.entry.may(Right.ROWS, shown):
+                return
+            reading = shown, address.tab, address.compared, address.where, address.masked, address.row, address.keys
+            if reading != self._recorded:
+                event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
+                self.entry.record(event)
+                self._recorded = reading
+        self._record_plan(shown)
+        tab_named(address.tab).opened(self)
+
+    def _record_plan(self, shown: OnShow) -> None:
+        """Record a plan that the person is shown."""
+        state = self._work.of(ActDesk).state
+        if not isinstance(state, Ready) or not state.draft.shown or state.draft.plan.digest == self._recorded_plan:
+            return
+        plan, kind = state.draft.plan, state.draft.question.kind
+        self._recorded_plan = plan.digest
+        self.entry.record(
+            Event(kind="plan", what=kind, table=shown.name, version=plan.read_version, digest=plan.digest)
+        )
+
+    def on_show(self) -> OnShow:
+        """Return what the window shows, for the entry."""
+        view = self.shown.view if self.is_open else None
+        name = address_of(self.query).table
+        return OnShow(name) if view is None else OnShow(name, view.facts.location, view.version)
 
     def _judge(self, work: Callable[[], object]) -> None:
         """Find out what the page does not show yet, then draw it again; one such work at a time."""

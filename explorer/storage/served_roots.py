@@ -8,7 +8,7 @@ A table under two roots is listed once, under the root that is nearest to it; it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -186,12 +186,16 @@ class ServedRoots:
         return root.ref(below, location)
 
     def _refused(self, name: str) -> NotAllowed:
-        roots = list(self._named)
-        named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
-        return NotAllowed(
-            f"{name!r} is not in a served folder. A table's name starts with the name of its served folder: {named}.",
-            location=name,
-        )
+        return refused_name(name, list(self._named))
+
+
+def refused_name(name: str, roots: Sequence[str]) -> NotAllowed:
+    """Return the error for a name that leads outside the roots of these names."""
+    named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
+    return NotAllowed(
+        f"{name!r} is not in a served folder. A table's name starts with the name of its served folder: {named}.",
+        location=name,
+    )
 
 
 def _name(root: ServedRoot, tree: FolderTree) -> str:

@@ -83,6 +83,10 @@ _GONE = (
     "The log itself is not affected. Choose a version whose files still exist, or restore the file from a backup.",
 )
 
+LACKS_RIGHT = "right"
+"""The reason of the error for a right that a person lacks."""
+_NO_RIGHT = ("warning", "Not among your rights", "When you have the right, open this page again.")
+
 _MANAGED = (
     "warning",
     "A catalog manages this table",
@@ -152,6 +156,8 @@ def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
         return _GONE
     if is_managed(error):
         return _MANAGED
+    if isinstance(error, errors.NotAllowed) and error.reason == LACKS_RIGHT:
+        return _NO_RIGHT
     return next((severity, title, step) for kind, severity, title, step in _WORDS if isinstance(error, kind))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -26,6 +26,8 @@ from panel.io.state import set_curdoc
 from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
+from explorer.activity.newest import NewestEntries
+from explorer.activity.record import ActivityRecord
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
@@ -36,6 +38,7 @@ from explorer.page.session import Session
 from explorer.page.strip import Screen
 from explorer.page.table_session import TableSession
 from explorer.report.signature import SigningKey
+from explorer.rights import PersonalRights
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.lake.record import KeptRecord
@@ -56,7 +59,10 @@ from explorer.web.html import (
     sessions_json,
 )
 from explorer.web.panel_host import PanelHost
+from explorer.web.personal_tables import PersonalEntry, PersonalTables
+from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
+from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
 
 
 class FirstPages(Handler):
@@ -105,6 +111,9 @@ def create_app(
     allow_commits: bool = False,
     key: SigningKey | None = None,
     most_tables: int | None = MOST_TABLES,
+    record: ActivityRecord | None = None,
+    roles: Sequence[GivenRole] = (),
+    contact: str = "",
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -113,12 +122,17 @@ def create_app(
         allow_commits: Allow commits; otherwise tables are opened read-only.
         key: Signs the reports and statements that are downloaded.
         most_tables: How many tables are listed under a root; None for all of them.
+        record: Where to record who does what; None for nowhere.
+        roles: Who may do what; without any, everyone who may open the pages may do all that the server allows.
+        contact: Whom people ask for more rights.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
-        RequestError: A root names no place, or its name or its options do not fit.
+        RequestError: A root names no place, its name or its options do not fit, or a role does not fit the roots.
     """
-    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables)
+    lines = None if record is None else NewestEntries(record.files)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
+    given = resolved_roles(roles, catalog.roots, contact)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
@@ -128,11 +142,16 @@ def create_app(
     gc.freeze()
 
     def begin() -> Session:
-        query, host = _query(), PanelHost(_identity(), unquote(pn.state.cookies.get("explorer-person", ""))[:200])
-        theme, screen = _theme(), _screen()
+        identity = _identity()
+        query, host = _query(), PanelHost(identity, unquote(pn.state.cookies.get("explorer-person", ""))[:200])
+        theme, screen, recorder = _theme(), _screen(), Recorder(record, identity)
+        rights = PersonalRights() if given is None else given.of(identity.name, identity.groups)
+        visible = visible_catalog(catalog, rights)
+        tables = PersonalTables(visible, recorder, rights)
+        entry = PersonalEntry(tables, recorder)
         if address_of(query).table:
-            return TableSession(catalog, host, query, theme, screen=screen, early_spark=True, later=True)
-        return HomeSession(catalog, host, query, theme, screen=screen, kept=_kept(), later=True)
+            return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
+        return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(), later=True)
 
     pages = FirstPages(begin)
 

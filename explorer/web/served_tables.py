@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import explorer
+from explorer.activity.newest import NewestEntries
 from explorer.auditing import Finding
 from explorer.auditing.erasure import Neighbour, out_of_reach
 from explorer.catalogs.folders import served_roots
@@ -94,6 +95,7 @@ class Deed:
         time: ms since the epoch.
         operation, user, reason: What it was, by whom and why, as the log or the journal has it; empty if not said.
         done: What maintenance did to files; empty for a commit.
+        digest: That of the plan of maintenance; empty for a commit.
     """
 
     version: int
@@ -102,6 +104,7 @@ class Deed:
     user: str
     reason: str
     done: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +190,10 @@ class Catalog(FollowedTables):
         roots, most: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
         key: Signs the reports and statements that are downloaded; None signs nothing.
+        record: The newest lines of the record of who does what; None where there is none.
 
     Attributes:
+        record: As given.
         roots: The roots.
         list: Their tables, searched in the background.
         allow_commits, key: As given.
@@ -206,18 +211,20 @@ class Catalog(FollowedTables):
         allow_commits: bool = False,
         key: SigningKey | None = None,
         most: int | None = MOST_TABLES,
+        record: NewestEntries | None = None,
     ) -> None:
+        self.record = record
         self.roots = served_roots(roots, most=most)
         self.list = TableList(self.roots)
         self.visits = Visits(self.list)
-        self._sources = AllowedRoots(self.roots.locations)
+        self.sources = AllowedRoots(self.roots.locations)
         self.key = key
         self.allow_commits = allow_commits
         self.picks_files = False
         self.kept: KeptResults | None = KeptResults()
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
-        self.lake = Lake(self._names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
+        self.lake = Lake(self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
         self._missing: dict[tuple[str, str], KnownMissing] = {}
@@ -233,7 +240,7 @@ class Catalog(FollowedTables):
         ref = self.roots.locate(name)
         table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
-        table.sources = self._sources
+        table.sources = self.sources
         return self._sharing(ref, table)
 
     def other(self, name: str) -> TableFacts:
@@ -262,7 +269,8 @@ class Catalog(FollowedTables):
 
         return others(), self.roots.locations
 
-    def _names(self) -> tuple[list[str], bool]:
+    def names(self) -> tuple[list[str], bool]:
+        """Return the names of the tables that were found, and whether more are looked for."""
         listing = self.list.listing()
         return [ref.name for ref in listing.refs], listing.searching
 
@@ -276,7 +284,7 @@ class Catalog(FollowedTables):
             NotAllowed: The name, or the source, is outside the served roots.
         """
         self.roots.locate(name)
-        self._sources.check_source(source)
+        self.sources.check_source(source)
 
     def summary(self, ref: TableRef) -> TableSummary:
         """Return a table's row in the list; any failure becomes the row's problem."""
@@ -405,4 +413,6 @@ def _maintained(facts: TableFacts) -> Iterator[Deed]:
     for entry in entries[:_RECENT]:
         if not entry.recorded_in:
             line = maintenance_line(entry)
-            yield Deed(entry.version, milliseconds(entry.time), line.title, line.by, line.reason, line.files)
+            yield Deed(
+                entry.version, milliseconds(entry.time), line.title, line.by, line.reason, line.files, line.digest
+            )

@@ -23,9 +23,9 @@ class Visits:
         self.whole = whole
         self.there: set[Visit] = set()
 
-    def begin(self) -> Visit:
-        """Return a visit of one more visitor."""
-        return Visit(self)
+    def begin(self, shown: TableList) -> Visit:
+        """Return a visit of one more visitor, to whom the list is shown as given."""
+        return Visit(self, shown)
 
     def end_if_nobody_waits(self) -> None:
         """End the search if all visitors who are there have ended it."""
@@ -39,10 +39,11 @@ class Visit:
 
     Args:
         visits: All visitors of it.
+        shown: The list, as far as this visitor may see it.
     """
 
-    def __init__(self, visits: Visits) -> None:
-        self._visits, self._whole = visits, visits.whole
+    def __init__(self, visits: Visits, shown: TableList) -> None:
+        self._visits, self._whole = visits, shown
         self._ended: TableListing | None = None
         self._asked = False
         self._unfollow: Callable[[], None] = lambda: None

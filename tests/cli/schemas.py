@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer.activity.event import Entry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
+from explorer.cli.commands.activity import RecordVerified
 from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
@@ -99,6 +101,10 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "commit": (Printed("plan", PlanDocument),),
     "undo": (Printed("undo", UndoDocument),),
     "maintenance": (Printed("maintenance", MaintenanceEntry, lines=True),),
+    "activity": (
+        Printed("activity", Entry, lines=True),
+        Printed("activity-verified", RecordVerified, "with --verify"),
+    ),
     "cache": (Printed("cache", CacheLine, lines=True),),
     "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),

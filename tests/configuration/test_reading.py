@@ -79,6 +79,9 @@ def test_a_file_is_one_record_whose_paths_begin_at_its_folder(tmp_path: Path) ->
         ("analysis_seconds = 0.5", "analysis_seconds = 0", 27, "deadlines.analysis_seconds", "greater than 0"),
         ('[spark.conf]\n"spark.executor.memory" = "4g"', "spark = 3", 23, "serve.spark", "not known"),
         ("[deadlines]", "[limits]\nmax_decoded_bytes = -1\n[deadlines]", 27, "limits.max_decoded_bytes", "at least 1"),
+        ("[deadlines]", '[[roles]]\nrole = "viwer"\n[deadlines]', 27, "roles[1].role", "Did you mean viewer?"),
+        ("[deadlines]", '[[roles]]\nrole = "zzz"\n[deadlines]', 27, "roles[1].role", "It can be: viewer, committer"),
+        ("[deadlines]", '[[roles]]\nrole = "admin"\npeple = ["a"]\n[deadlines]', 28, "roles[1].peple", "mean people?"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named_by_file_line_and_key(  # noqa: PLR0917
@@ -142,7 +145,7 @@ def test_lines_are_found_in_every_way_to_write_a_key() -> None:
 
 def test_every_table_has_its_record() -> None:
     named = {name for name, value in msgspec.structs.asdict(Configuration()).items() if _is_table(value)}
-    assert set(TABLES) == {"", "roots", *named}
+    assert set(TABLES) == {"", "roots", "roles", *named}
 
 
 def _is_table(value: Any) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
 
+from explorer.activity.place import activity_place
 from explorer.cli.arguments import (
     ClientsOption,
     JsonFlag,
@@ -34,8 +36,14 @@ from explorer.debug import quiet_handlers
 from explorer.storage.schemes import spellings
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
+from explorer.variables import OIDC_SECRET_VARIABLE
+
+if TYPE_CHECKING:
+    from explorer.web.serving.people.oidc.settings import OidcSettings
+    from explorer.web.serving.people.proxy_login import ProxyLogin
 
 DEFAULT_PORT: Final = 5007
+_INSTALL_OIDC: Final = 'pip install "delta-table-explorer[oidc]"'
 _INSTALL: Final = 'pip install "delta-table-explorer[web]"'
 
 RootsArgument = Annotated[
@@ -130,6 +138,15 @@ class ServeFlags:
             f"The passphrase is that in {PASSPHRASE}, or you are asked for it.",
         ),
     ] = None
+    activity: Annotated[
+        Path | None,
+        typer.Option(
+            "--activity",
+            metavar="RECORD",
+            help="File or folder of the record of who does what; `off` writes none (default: one in the user's data "
+            "folder if visitors sign in or changes can be committed, otherwise none).",
+        ),
+    ] = None
 
     def over(self, values: Serve) -> Serve:
         """Return the values of the configuration with the given flags in place of theirs."""
@@ -219,8 +236,12 @@ def demo(
         note(f"{'Built the demo tables in' if built else 'The demo tables are in'} {place}")
     settings = Serve(port=port, allow_commits=bool(allow_commits), spark_start=bool(spark_start))
     _serve(
-        [str(place)], settings, lambda url: ServedDemo(url=url, folder=str(place), built=built), as_json=json
-    )  # fmt: skip
+        [str(place)],
+        settings,
+        lambda url: ServedDemo(url=url, folder=str(place), built=built),
+        as_json=json,
+        people=False,
+    )
 
 
 def passwd(
@@ -260,10 +281,18 @@ def _asked_password() -> str:
     return password
 
 
-def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec.Struct], *, as_json: bool) -> None:
+def _serve(
+    roots: GivenRoots,
+    settings: Serve,
+    document: Callable[[str], msgspec.Struct],
+    *,
+    as_json: bool,
+    people: bool = True,
+) -> None:
     _require_web()
     quiet_handlers()
     from explorer.web import serve as serve_pages
+    from explorer.web.visible_tables import GivenRole
 
     def ready(url: str) -> None:
         if as_json:
@@ -273,6 +302,10 @@ def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec
             note("Ctrl-C stops it.")
         typer.get_text_stream("stdout").flush()
 
+    oidc, proxy_login = (_oidc(), _proxy_login()) if people else (None, None)
+    given = in_force().values.roles if people else ()
+    roles = tuple(GivenRole(each.role, each.people, each.groups, each.tables) for each in given)
+    logins = settings.basic_auth is not None or oidc is not None or proxy_login is not None
     served = partial(
         serve_pages,
         roots=roots,
@@ -283,6 +316,11 @@ def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec
         allow_commits=settings.allow_commits,
         spark_start=settings.spark_start,
         most_tables=settings.most_tables or MOST_TABLES,
+        activity=activity_place(settings.activity, default=settings.allow_commits or logins),
+        oidc=oidc,
+        proxy_login=proxy_login,
+        roles=roles,
+        contact=in_force().values.contact,
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),
@@ -294,6 +332,56 @@ def _serve(roots: GivenRoots, settings: Serve, document: Callable[[str], msgspec
             raise
         # Another program took the usual port in the meantime.
         served(port=0)
+
+
+def _oidc() -> OidcSettings | None:
+    """Return the issuer of the configuration; None if it names none."""
+    given = in_force().values.oidc
+    if not given.issuer:
+        return None
+    if importlib.util.find_spec("jwt") is None:
+        raise EngineUnavailable(
+            f"Single sign-on needs the package pyjwt, which is not installed. To get it: {_INSTALL_OIDC}",
+            engine="pyjwt",
+            install=_INSTALL_OIDC,
+        )
+    from explorer.web.serving.people.oidc.settings import OidcSettings
+
+    return OidcSettings(
+        issuer=given.issuer,
+        client_id=given.client_id,
+        client_secret=_client_secret(given.client_secret_file),
+        scopes=given.scopes,
+        name_claim=given.name_claim,
+        group_claim=given.group_claim,
+        session_hours=given.session_hours,
+    )
+
+
+def _client_secret(place: str | None) -> str:
+    if place is None:
+        return os.environ.get(OIDC_SECRET_VARIABLE, "")
+    path = Path(place)
+    try:
+        if path.stat().st_mode & 0o077:
+            raise RequestError(
+                f"Other users of this machine can open the secret in {path}. Run: chmod 600 {path}", path=str(path)
+            )
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(
+            f"The secret of single sign-on in {path} cannot be read. Check oidc.client_secret_file.", path=str(path)
+        ) from error
+
+
+def _proxy_login() -> ProxyLogin | None:
+    """Return the headers of the configuration; None if it names none."""
+    given = in_force().values.proxy_login
+    if not given.user_header:
+        return None
+    from explorer.web.serving.people.proxy_login import ProxyLogin
+
+    return ProxyLogin(given.user_header, given.groups_header)
 
 
 def _require_web() -> None:

@@ -357,11 +357,7 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     named = named_by_hint(None if text is None else hinted_version(text))
     listing = listing.with_named(named).with_named(listed.named_by_staged(store))
     if listing.latest < 0:
-        raise TableNotFound(
-            f"There is no Delta table at {store.root}: its {LOG_FOLDER} folder is missing or contains no commit and no "
-            "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
-            location=store.root,
-        )
+        raise missing_table(store.root)
     if not start:
         return listing
     earlier = listed.objects.earlier
@@ -433,4 +429,13 @@ def _two_names(first: LogPath, second: LogPath) -> CorruptTable:
         "one counts. Move the wrong one out of the log.",
         version=first.version,
         path=second.path,
+    )
+
+
+def missing_table(location: str) -> TableNotFound:
+    """Return the error for a place without a table."""
+    return TableNotFound(
+        f"There is no Delta table at {location}: its {LOG_FOLDER} folder is missing or contains no commit and no "
+        "complete checkpoint. Check the path; it must be the folder that contains _delta_log.",
+        location=location,
     )

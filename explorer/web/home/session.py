@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from explorer.core.errors import ExplorerError
 from explorer.page.address import Address, address_of
+from explorer.page.entry import Entry
 from explorer.page.host import Host
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, notice, problem_page
@@ -57,7 +58,7 @@ class HomeSession(Session):
     Args:
         catalog: The served tables.
         host: Shows the page.
-        query, theme, screen, later: As for `Session`.
+        query, theme, screen, entry, later: As for `Session`.
         kept: How the person has the list: since the last visit, with what on top.
     """
 
@@ -71,6 +72,7 @@ class HomeSession(Session):
         theme: str,
         *,
         screen: Screen | None = None,
+        entry: Entry | None = None,
         kept: Shown | None = None,
         later: bool = False,
     ) -> None:
@@ -80,9 +82,9 @@ class HomeSession(Session):
         self._listed: tuple[TableRef, ...] = ()
         self._reads_all = False
         self._is_complete = True
-        self._visit = catalog.visits.begin()
+        self._visit = catalog.visits.begin(catalog.list)
         self._visit.follow(self._list_changed)
-        super().__init__(host, query, theme, screen=screen, later=later)
+        super().__init__(host, query, theme, screen=screen, entry=entry, later=later)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the list."""

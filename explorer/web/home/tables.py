@@ -176,7 +176,9 @@ def home_page(
 def _activity_page(
     catalog: Catalog, address: Address, summaries: Sequence[TableSummary], progress: Progress | None
 ) -> Rendered:
-    record = activity(address, summaries)
+    entries = None if catalog.record is None else catalog.record.read()
+    cut = catalog.record is not None and entries is not None and catalog.record.is_cut(entries)
+    record = activity(address, summaries, entries, cut=cut)
     blocks = render_blocks("activity", address=address, record=record, progress=progress)
     around = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     return Rendered(around | blocks, title="Activity \u00b7 Delta Table Explorer")

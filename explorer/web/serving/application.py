@@ -5,7 +5,8 @@ The gate checks each request before a handler answers it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
 
 from bokeh.core.types import ID
 from bokeh.server.tornado import BokehTornado
@@ -14,10 +15,14 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import URLSpec
 from tornado.web import Application, OutputTransform
 
+from explorer.activity.event import Event
+from explorer.activity.record import ActivityRecord
+from explorer.page.host import Identity
 from explorer.web.html import nonce_of
+from explorer.web.recorder import Recorder
 from explorer.web.serving.documents import DocumentHandler, DocumentTokens
 from explorer.web.serving.gate import Gate
-from explorer.web.serving.handlers import HEALTH, Health, Refused, UnknownAddress, static_routes
+from explorer.web.serving.handlers import HEALTH, Health, PageHandler, Refused, UnknownAddress, static_routes
 from explorer.web.serving.login import Login, Logout
 from explorer.web.serving.people.access import Access, LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins
@@ -88,6 +93,9 @@ _LARGEST_MESSAGE: Final = 20 * 1024 * 1024
 """Bytes: a case file of eight million characters comes in one message."""
 
 
+LoginPages: TypeAlias = Sequence[tuple[str, type[PageHandler]]]
+
+
 class ExplorerApplication(BokehTornado):
     """Bokeh's application with only our own addresses.
 
@@ -95,12 +103,21 @@ class ExplorerApplication(BokehTornado):
         app: Makes the page of a request.
         gate: Refuses requests before any handler sees them.
         access: The people who may open the pages.
+        record: Where sign-ins are recorded; None for nowhere.
+        login_pages: The addresses of single sign-on, and their handlers, which take ``access``.
 
     Attributes:
         gate: As given.
     """
 
-    def __init__(self, app: Any, gate: Gate, access: Access) -> None:
+    def __init__(
+        self,
+        app: Any,
+        gate: Gate,
+        access: Access,
+        record: ActivityRecord | None = None,
+        login_pages: LoginPages = (),
+    ) -> None:
         applications = build_applications({"/": app}, title="Delta Table Explorer", location=False)
         super().__init__(
             applications,
@@ -111,6 +128,7 @@ class ExplorerApplication(BokehTornado):
         )
         self.transforms.append(SecurityHeaders)
         self.gate = gate
+        self._record = record
         self._sockets: dict[ID, Socket] = {}
         tokens, context = DocumentTokens(), self.applications["/"]
         # Addresses of Bokeh and Panel (the page as a script, its metadata, all files of a package) are dropped.
@@ -122,6 +140,7 @@ class ExplorerApplication(BokehTornado):
                 *(URLSpec(pattern, handler, values) for pattern, handler, values in static_routes()),
             ]
         )
+        self.wildcard_router.add_rules([URLSpec(path, handler, {"access": access}) for path, handler in login_pages])
         if isinstance(access, LoginAccess):
             login = {"access": access, "failures": FailedLogins()}
             self.wildcard_router.add_rules(
@@ -147,6 +166,14 @@ class ExplorerApplication(BokehTornado):
         """Release the document of a socket."""
         for document in [document for document, holder in self._sockets.items() if holder is socket]:
             del self._sockets[document]
+
+    def record(self, event: Event, identity: Identity) -> None:
+        """Record that somebody signed in or out, or tried to."""
+        recorder = Recorder(self._record, identity)
+        if event.outcome == "refused":
+            recorder.refused(event)
+        else:
+            recorder.after(event)
 
     def close_sockets_of(self, session: str) -> None:
         """Close the open pages of a login session."""

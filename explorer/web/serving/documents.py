@@ -12,6 +12,7 @@ import json
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -23,10 +24,11 @@ from panel.io.server import server_html_page_for_session
 from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 
-from explorer.page.host import Identity
+from explorer.page.host import Identity, KnownBy
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
-from explorer.web.serving.people.access import Access, LoginAccess, TokenAccess
+from explorer.web.serving.people.access import Access, TokenAccess
+from explorer.web.serving.people.proxy_login import ProxyAccess
 
 _LASTS: Final = 300
 """Seconds within which the script of a page must open its socket."""
@@ -83,7 +85,9 @@ class DocumentHandler(PageHandler):
             self._enter(self._access, identity)
         elif identity is not None:
             await self._answer(identity)
-        elif isinstance(self._access, LoginAccess):
+        elif isinstance(self._access, ProxyAccess):
+            self.answer_refusal(_NOT_NAMED)
+        elif not isinstance(self._access, TokenAccess):
             query = f"?{self.request.query}" if self.request.query else ""
             self.redirect(
                 f"{self.home}login?{urlencode({'next': query})}" if query else f"{self.home}login", status=303
@@ -93,7 +97,7 @@ class DocumentHandler(PageHandler):
 
     async def _answer(self, identity: Identity) -> None:
         # The application reads the person from the request of a document.
-        self.request.identity = identity  # type: ignore[attr-defined]
+        self.request.identity = replace(identity, address=self.client)  # type: ignore[attr-defined]
         token = self._tokens.make(identity, self.request)
         session = await self._context.create_session_if_needed(get_session_id(token), self.request, token)
         document: Any = session.document
@@ -118,6 +122,7 @@ class DocumentHandler(PageHandler):
         if access.token.spend(self.get_query_argument("token", "")):
             access.sessions.end(self.get_cookie(access.cookie) or "")
             self.keep_session(access.cookie, access.sessions.begin())
+            self.record_sign_in("", KnownBy.TOKEN)
         elif identity is None:
             self.answer_refusal(_SPENT_TOKEN)
             return
@@ -131,6 +136,13 @@ _NO_TOKEN: Final = Refusal(
     "address with a token.",
     "Open the address that the server printed last in its terminal; it works once. If this browser has opened it "
     "already, you followed a link from another site: open this page again.",
+    again=True,
+)
+_NOT_NAMED: Final = Refusal(
+    "Not signed in",
+    "People sign in at the proxy in front of this server. The request does not come from it, or it names nobody.",
+    "Open the address of the proxy. If you did: its administrators must let it name you in the header that this server "
+    "reads.",
     again=True,
 )
 _SPENT_TOKEN: Final = Refusal(

@@ -9,11 +9,15 @@ from bokeh.settings import settings
 from panel.io.resources import DIST_DIR
 from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
+from explorer.activity.event import Event, EventKind, Outcome
+from explorer.page.host import Identity, KnownBy
 from explorer.page.resources import FOLDER, plotly_script
 from explorer.web.html import STATIC, plain_page
 from explorer.web.serving.gate import Gate, Refusal
 
 _BROWSER_LASTS: Final = 90 * 24 * 3600
+"""Seconds."""
+_SIGN_IN_LASTS: Final = 600
 """Seconds."""
 
 
@@ -24,6 +28,9 @@ class GatedApplication(Protocol):
 
     def close_sockets_of(self, session: str) -> None:
         """Close the open pages of a login session."""
+
+    def record(self, event: Event, identity: Identity) -> None:
+        """Record that somebody signed in or out, or tried to."""
 
 
 class PageHandler(RequestHandler):
@@ -58,6 +65,10 @@ class PageHandler(RequestHandler):
         """Set the mark of a browser in which a person has signed in."""
         self.set_cookie(cookie, mark, max_age=_BROWSER_LASTS, **self._attributes())
 
+    def keep_sign_in(self, cookie: str, value: str) -> None:
+        """Set the cookie of a login under way, which browsers also send when the sign-in service sends them back."""
+        self.set_cookie(cookie, value, max_age=_SIGN_IN_LASTS, **(self._attributes() | {"samesite": "Lax"}))
+
     def drop_session(self, cookie: str) -> None:
         """Remove the cookie of the login session."""
         self.clear_cookie(cookie, **self._attributes())
@@ -66,6 +77,18 @@ class PageHandler(RequestHandler):
         url = self.application.gate.public_url(self.request)
         secure = {} if url is None or not url.is_secure else {"secure": True}
         return {"path": self.home, "httponly": True, "samesite": "Strict", **secure}
+
+    def record_sign_in(
+        self, name: str, known_by: KnownBy, *, kind: EventKind = "sign-in", outcome: Outcome = "done", detail: str = ""
+    ) -> None:
+        """Record that somebody signed in or out, or tried to."""
+        identity = Identity(name=name, known_by=known_by, address=self.client)
+        self.application.record(Event(kind=kind, outcome=outcome, detail=detail), identity)
+
+    @property
+    def client(self) -> str:
+        """The network address that the request comes from."""
+        return self.application.gate.proxies.client(self.request)
 
     @property
     def home(self) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from explorer.formatting import plain
+from explorer.page.host import KnownBy
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import LoginAccess
 from explorer.web.serving.people.failed_logins import FailedLogins, LoginAttempt
@@ -65,7 +66,8 @@ class Login(PageHandler):
         finally:
             Login._hashing -= 1
         if seal is None:
-            _log.warning("A login failed: name %s, address %s", plain(name, 60), self._address())
+            _log.warning("A login failed: name %s, address %s", plain(name, 60), self.client)
+            self.record_sign_in(name[:200], KnownBy.LOGIN, outcome="refused")
             self._ask("The name or the password is wrong.", status=403, name=name)
             return
         self._failures.forget(attempt)
@@ -73,6 +75,7 @@ class Login(PageHandler):
         if not attempt.known:
             self.keep_browser(self._access.browser_cookie, self._access.browsers.mark(name))
         self.keep_session(self._access.cookie, self._access.sessions.begin(name, seal))
+        self.record_sign_in(name, KnownBy.LOGIN)
         self.redirect(self._next(), status=303)
 
     def _ask(self, problem: str = "", *, status: int = 200, name: str = "") -> None:
@@ -87,10 +90,7 @@ class Login(PageHandler):
 
     def _attempt(self, name: str) -> LoginAttempt:
         browser = self._access.browsers.browser_of(self.get_cookie(self._access.browser_cookie) or "", name)
-        return LoginAttempt(name, browser or self._address(), known=browser is not None)
-
-    def _address(self) -> str:
-        return self.application.gate.proxies.client(self.request)
+        return LoginAttempt(name, browser or self.client, known=browser is not None)
 
 
 class Logout(PageHandler):
@@ -108,6 +108,8 @@ class Logout(PageHandler):
     def post(self) -> None:
         """Sign out, and close the open pages of the session."""
         session_id = self.get_cookie(self._access.cookie) or ""
+        if (identity := self._access.identity(self.request)) is not None:
+            self.record_sign_in(identity.name, identity.known_by, kind="sign-out")
         self._access.sessions.end(session_id)
         self.application.close_sockets_of(session_id)
         self.drop_session(self._access.cookie)

@@ -10,18 +10,23 @@ from typing import Any
 
 from bokeh.server.server import BaseServer
 
+from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
+from explorer.version import VERSION
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
-from explorer.web.serving.application import ExplorerApplication
+from explorer.web.serving.application import ExplorerApplication, LoginPages
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, check_port, listen
 from explorer.web.serving.people.access import Access, AccessToken, LoginAccess, OpenAccess, Rights, TokenAccess
+from explorer.web.serving.people.oidc.settings import OidcSettings
 from explorer.web.serving.people.password_file import PasswordFile
+from explorer.web.serving.people.proxy_login import ProxyAccess, ProxyLogin
 from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
+from explorer.web.visible_tables import GivenRole
 
 
 def serve(
@@ -39,6 +44,11 @@ def serve(
     spark_start: bool = False,
     key: SigningKey | None = None,
     most_tables: int | None = MOST_TABLES,
+    activity: Path | str | None = None,
+    oidc: OidcSettings | None = None,
+    proxy_login: ProxyLogin | None = None,
+    roles: Sequence[GivenRole] = (),
+    contact: str = "",
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -61,6 +71,11 @@ def serve(
             server.
         key: Signs the reports and statements that visitors download, so a password is needed where others can visit.
         most_tables: As for `explorer.web.app.create_app`.
+        activity: The file or the folder of the record of who does what; None for no record. While it cannot be
+            written, nothing is committed, and no rows are read or exported.
+        oidc: The issuer of OpenID Connect that visitors sign in at.
+        roles, contact: As for `explorer.web.app.create_app`.
+        proxy_login: The headers in which the trusted proxies name the people whom they signed in.
 
     Returns:
         The Bokeh server.
@@ -69,8 +84,10 @@ def serve(
         TableNotFound: If a root on this machine does not exist.
         RequestError: If the port is taken, or browsers refuse to open it; if the password file, a public URL, or a
             trusted proxy is invalid; or if anyone who reaches this machine could commit or have reports signed.
+        StorageError: If the record cannot be written, or was changed.
     """
-    _check_reach(address, commits=allow_commits, signs=key is not None, login=basic_auth is not None)
+    login = _login(basic_auth, oidc, proxy_login, trusted_proxies)
+    _check_reach(address, commits=allow_commits, signs=key is not None, login=login)
     if trusted_proxies and not public_urls:
         raise RequestError(
             "--trusted-proxy needs --public-url, the address that people open. Give both.", field="trusted_proxy"
@@ -80,20 +97,30 @@ def serve(
     public = [read_public_url(text) for text in public_urls]
     proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
-    app = create_app(roots, allow_commits=allow_commits, key=key, most_tables=most_tables)
+    record = None if activity is None else ActivityRecord(activity, program=f"delta-table-explorer/{VERSION}")
+    app = create_app(
+        roots,
+        allow_commits=allow_commits,
+        key=key,
+        most_tables=most_tables,
+        record=record,
+        roles=roles,
+        contact=contact,
+    )
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"
     rights = Rights(commit=allow_commits, sign=key is not None)
     announced = _Announced(url, ready, renewed)
     access: Access
-    if users is not None:
-        access = LoginAccess(rights, chosen, users)
-    elif rights.commit or rights.sign:
-        access = TokenAccess(rights, chosen, AccessToken(announced.with_token))
+    pages: LoginPages = ()
+    if oidc is not None:
+        access, pages = _single_sign_on(oidc, rights, chosen)
+    elif proxy_login is not None:
+        access = ProxyAccess(rights, proxy_login, proxies)
     else:
-        access = OpenAccess(rights)
-    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access), sockets)
+        access = _access(rights, chosen, users, announced)
+    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access, record, pages), sockets)
     if start:
         _heed_signals(server)
     if isinstance(access, TokenAccess):
@@ -105,6 +132,43 @@ def serve(
     if start:
         _run(server)
     return server
+
+
+def _login(password_file: object, oidc: object, proxy: object, proxies: Sequence[str]) -> bool:
+    """Return whether people sign in, by the one way that is given.
+
+    Raises:
+        RequestError: Several are given, or a proxy that is not named.
+    """
+    given = sum(each is not None for each in (password_file, oidc, proxy))
+    if given > 1:
+        raise RequestError(
+            "People sign in by one way: a password file, single sign-on, or a proxy. Give one of them.", field="login"
+        )
+    if proxy is not None and not proxies:
+        raise RequestError(
+            "A proxy that signs people in must be named by its address: anyone else could send its header. Give "
+            "--trusted-proxy.",
+            field="trusted_proxy",
+        )
+    return bool(given)
+
+
+def _access(rights: Rights, port: int, users: PasswordFile | None, announced: _Announced) -> Access:
+    if users is not None:
+        return LoginAccess(rights, port, users)
+    if rights.commit or rights.sign:
+        return TokenAccess(rights, port, AccessToken(announced.with_token))
+    return OpenAccess(rights)
+
+
+def _single_sign_on(settings: OidcSettings, rights: Rights, port: int) -> tuple[Access, LoginPages]:
+    # Its package is an extra.
+    from explorer.web.serving.oidc_login import PAGES
+    from explorer.web.serving.people.oidc.access import OidcAccess
+    from explorer.web.serving.people.oidc.provider import Provider
+
+    return OidcAccess(rights, port, Provider(settings)), PAGES
 
 
 def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> None:

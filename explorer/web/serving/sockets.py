@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, Final
 
 from bokeh.protocol.message import Message
@@ -100,7 +101,7 @@ class Socket(PageHandler, CheckedSocket):
         else:
             self.login = identity.session
             # The application reads the person from the request of a document.
-            self.request.identity = identity  # type: ignore[attr-defined]
+            self.request.identity = replace(identity, address=self.client)  # type: ignore[attr-defined]
 
     @property
     def bokeh(self) -> Any:

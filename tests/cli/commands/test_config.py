@@ -54,7 +54,10 @@ def _checked(file: Path, capfd: pytest.CaptureFixture[str]) -> dict[str, dict[st
 def test_check_prints_each_setting_and_where_it_comes_from(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = _file(tmp_path, '[serve]\nport = 5008\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\n')
+    file = _file(
+        tmp_path,
+        '[serve]\nport = 5008\n[serve]\nactivity = "r"\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\n',
+    )
     monkeypatch.setenv("DELTA_EXPLORER_SPARK", "local[3]")
     settings = _checked(file, capfd)
     port, master, address = settings["serve.port"], settings["spark.master"], settings["serve.address"]
@@ -180,6 +183,7 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
     assert by_key == {
         ("clients",): str(tmp_path / "c.toml"),
         ("debug",): "1",
+        ("serve", "activity"): str(tmp_path / "r"),
         ("spark", "master"): "local[9]",
         ("cache", "folder"): "off",
         ("limits", "max_checkpoint_bytes"): "5",

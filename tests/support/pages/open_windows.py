@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.page.address import address_of
+from explorer.page.entry import Entry
 from explorer.page.host import Identity
 from explorer.page.table_session import TableSession
 from explorer.page.tables import Tables
@@ -28,6 +29,7 @@ class Window:
         wait: Wait until the page is drawn.
         silent: The script has not said anything yet.
         identity: The person, as the server knows it.
+        entry: Is asked before a message is handled.
     """
 
     def __init__(
@@ -39,14 +41,15 @@ class Window:
         wait: bool = True,
         silent: bool = False,
         identity: Identity | None = None,
+        entry: Entry | None = None,
     ) -> None:
         self.host = PageHost(identity)
         self.number = 0
         self.session: Any  # of either kind
         if address_of(query).table:
-            self.session = TableSession(tables, self.host, query, "light", early_spark=early_spark)
+            self.session = TableSession(tables, self.host, query, "light", entry=entry, early_spark=early_spark)
         else:
-            self.session = HomeSession(tables, self.host, query, "light")
+            self.session = HomeSession(tables, self.host, query, "light", entry=entry)
         if wait and not silent:
             self.ask("go", query=query)
         elif not silent:

@@ -40,12 +40,12 @@ def _known(catalog: Catalog) -> list[TableSummary]:
 
 def test_only_commits_of_this_program_are_in_it_with_their_reason_and_receipt(catalog: Catalog) -> None:
     record = activity(Address(), _known(catalog))
-    assert {(line.table, line.deed.version, line.deed.operation) for line in record.lines} == {
+    assert {(line.table, line.version, line.operation) for line in record.lines} == {
         ("w/a", 2, "SET TBLPROPERTIES"),
         ("w/b", 1, "DELETE"),
     }
-    (ana,) = (line for line in record.lines if line.deed.user == "ana")
-    assert (ana.deed.reason, record.unread, record.capped) == ("audit 7", 1, False)
+    (ana,) = (line for line in record.lines if line.user == "ana")
+    assert (ana.reason, record.unread, record.capped) == ("audit 7", 1, False)
     receipt = Address.parse(ana.href)
     assert (receipt.table, receipt.tab, receipt.step, receipt.version) == ("w/a", "act", "receipt", "2")
     rows = list(csv.DictReader(io.StringIO(record.csv)))

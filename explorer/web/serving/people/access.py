@@ -1,7 +1,7 @@
 """The person that a request comes from: one interface, for servers without a login, with a token, or with a login.
 
-Single sign-on and roles would be other classes with this interface. Only the server stores names of sessions. Failures
-of others do not delay a person in a browser with that person's mark.
+Single sign-on (`oidc.access`) and a proxy that signs people in (`proxy_login`) have the same interface. Only the server
+stores names of sessions. Failures of others do not delay a person in a browser with that person's mark.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ class LoginSessions:
             return None
         self._sessions[session_id] = session, time.monotonic()
         return session
+
+    def is_known(self, session_id: str) -> bool:
+        """Return whether a session has begun, and not been ended; this does not count as its use."""
+        return session_id in self._sessions
 
     def end(self, session_id: str) -> None:
         """End a session."""
@@ -163,14 +167,14 @@ class TokenAccess:
     """
 
     def __init__(self, rights: Rights, port: int, token: AccessToken) -> None:
-        self.cookie = _cookie_name(port)
+        self.cookie = cookie_name(port)
         self.sessions = LoginSessions()
         self.token = token
         self._rights = rights
 
     def identity(self, request: HTTPServerRequest) -> Identity | None:
         """Return the person of the cookie of a request."""
-        session_id = _presented(request, self.cookie)
+        session_id = presented(request, self.cookie)
         if self.sessions.find(session_id) is None:
             return None
         return Identity(session_id, "", KnownBy.TOKEN, self._rights.commit, self._rights.sign)
@@ -186,7 +190,7 @@ class LoginAccess:
     """
 
     def __init__(self, rights: Rights, port: int, users: PasswordFile) -> None:
-        self.cookie = _cookie_name(port)
+        self.cookie = cookie_name(port)
         self.browser_cookie = f"explorer-browser-{port}"
         self.browsers = KnownBrowsers()
         self.sessions = LoginSessions()
@@ -195,7 +199,7 @@ class LoginAccess:
 
     def identity(self, request: HTTPServerRequest) -> Identity | None:
         """Return the person of the cookie of a request."""
-        session_id = _presented(request, self.cookie)
+        session_id = presented(request, self.cookie)
         session = self.sessions.find(session_id)
         if session is None:
             return None
@@ -205,10 +209,12 @@ class LoginAccess:
         return Identity(session_id, session.name, KnownBy.LOGIN, self._rights.commit, self._rights.sign)
 
 
-def _cookie_name(port: int) -> str:
+def cookie_name(port: int) -> str:
+    """Return the name of the cookie of login sessions."""
     return f"explorer-session-{port}"
 
 
-def _presented(request: HTTPServerRequest, cookie: str) -> str:
+def presented(request: HTTPServerRequest, cookie: str) -> str:
+    """Return the value of a cookie of a request; empty without one."""
     presented = request.cookies.get(cookie)
     return "" if presented is None else presented.value

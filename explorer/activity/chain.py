@@ -1,0 +1,167 @@
+"""The chain of a record: each line holds the digest of the line before, and the head holds that of the last line.
+
+What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the
+end, as long as the head is the one that was written. What it cannot find: a record that was rewritten from some line on
+together with its head, by somebody who may write both. A digest of the head that is kept elsewhere finds that, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from explorer.activity.event import FIRST_PREVIOUS, decoded, digest_of
+from explorer.core.protocol.json_values import JsonRecord
+
+MOST_PROBLEMS: Final = 100
+_HEAD: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64})\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a chain: the number of the last line, and its digest."""
+
+    number: int = 0
+    digest: str = FIRST_PREVIOUS
+
+    def encoded(self) -> bytes:
+        """Return the content of the file of the head; it always has the same length."""
+        return f"{self.number:020} {self.digest}\n".encode()
+
+
+def read_head(content: bytes) -> Head | None:
+    """Return the head in the content of its file; None if it is damaged."""
+    match = _HEAD.fullmatch(content)
+    return None if match is None else Head(int(match[1]), match[2].decode())
+
+
+@dataclass(frozen=True, slots=True)
+class RawLine:
+    """A line of a file of the record, from 1, as its bytes; the last one may lack its end."""
+
+    file: str
+    place: int
+    content: bytes
+    ended: bool = True
+
+
+class ChainProblem(JsonRecord, frozen=True, kw_only=True):
+    """Where a record is not as it was written.
+
+    Attributes:
+        kind: ``damaged``, ``changed``, ``torn``, ``start``, ``head``, ``cut``, or ``expected``.
+        file, line: Where; the line from 1.
+        detail: What is wrong.
+    """
+
+    kind: str
+    file: str
+    line: int | None
+    detail: str
+
+
+@dataclass(slots=True)
+class ChainCheck:
+    """What the check of a record found.
+
+    Attributes:
+        lines: How many lines were read.
+        first: The number of the first one; None without one.
+        end: The end of the chain.
+        problems: What is wrong, in the order of the lines; at most `MOST_PROBLEMS`.
+        found: Expected digests that are those of lines.
+    """
+
+    lines: int = 0
+    first: int | None = None
+    end: Head = field(default_factory=Head)
+    problems: list[ChainProblem] = field(default_factory=list)
+    found: set[str] = field(default_factory=set)
+
+    def add(self, kind: str, file: str, line: int | None, detail: str) -> None:
+        """Add a problem."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(ChainProblem(kind=kind, file=file, line=line, detail=detail))
+
+
+def check_chain(
+    lines: Iterable[RawLine], head: bytes | None, *, head_file: str = "", expected: Collection[str] = ()
+) -> ChainCheck:
+    """Check that lines are as they were written.
+
+    Args:
+        lines: All lines of the record, oldest first.
+        head: The content of the file of the head; None if there is none.
+        head_file: Its name, for problems.
+        expected: Digests that were kept elsewhere: each must be that of a line.
+    """
+    check = ChainCheck()
+    before = Head()
+    for raw in lines:
+        end = check.end
+        _check_line(check, raw, expected)
+        before = end if check.end is not end else before
+    _check_head(check, before, head, head_file)
+    for digest in expected:
+        if digest not in check.found:
+            check.add("expected", head_file, None, f"No line has the digest {digest}, which was kept elsewhere.")
+    return check
+
+
+def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> None:
+    if not raw.ended:
+        check.add("torn", raw.file, raw.place, "The last line has no end: its write was interrupted, or it was cut.")
+        return
+    digest, after = digest_of(raw.content), check.end
+    check.lines += 1
+    if digest in expected:
+        check.found.add(digest)
+    try:
+        entry = decoded(raw.content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        check.add("damaged", raw.file, raw.place, f"This is not a line of a record: {error}.")
+        check.end = Head(after.number + 1, digest)
+        return
+    if check.first is None:
+        check.first = entry.number
+        if entry.number != 1 or entry.previous != FIRST_PREVIOUS:
+            check.add(
+                "start", raw.file, raw.place, f"The record begins with line {entry.number:,}: those before it are gone."
+            )
+    elif entry.previous != after.digest:
+        check.add(
+            "changed", raw.file, raw.place, "The line before is not the one that this line was written after: it was "
+            "changed, removed, or moved."
+        )  # fmt: skip
+    elif entry.number != after.number + 1:
+        check.add("changed", raw.file, raw.place, f"Line {after.number + 1:,} has the number {entry.number:,}.")
+    check.end = Head(entry.number, digest)
+
+
+def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: str) -> None:
+    """Check the end against the head, which is one line behind if the program ended between the two."""
+    if content is None:
+        if check.lines:
+            check.add("head", file, None, "The head is missing, so lines may have been cut off at the end.")
+        return
+    head = read_head(content)
+    if head is None:
+        check.add("head", file, None, "The head is damaged.")
+    elif head == check.end:
+        return
+    elif head == before:
+        check.add(
+            "head", file, None, f"Line {check.end.number:,} comes after the head: the program ended as it was written, "
+            "or somebody added it."
+        )  # fmt: skip
+    elif head.number > check.end.number:
+        check.add(
+            "cut", file, None, f"The record ends with line {check.end.number:,}, but its head is line {head.number:,}: "
+            "lines are missing at the end."
+        )  # fmt: skip
+    else:
+        check.add("head", file, None, f"The head is not the digest of the last line, line {check.end.number:,}.")

@@ -1,0 +1,114 @@
+"""The files of a record: the one that is written, those that were rotated away, its head, and its lock.
+
+activity.jsonl           the newest lines
+activity.000001.jsonl    the oldest ones; each file begins with the digest of the last line of the one before
+activity.jsonl.head      the number of the last line, and its digest
+activity.jsonl.lock      held for the time of a write
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from explorer.activity.chain import RawLine
+from explorer.core.errors import StorageError
+
+NAME: Final = "activity.jsonl"
+_SUFFIX: Final = ".jsonl"
+LONGEST_LINE: Final = 64 * 1024
+"""Bytes; the program writes lines of a few thousand at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFiles:
+    """Where a record is.
+
+    Attributes:
+        current: The file that is written.
+    """
+
+    current: Path
+
+    @classmethod
+    def at(cls, place: str | os.PathLike[str]) -> RecordFiles:
+        """Return the record at a place: a file that ends in ``.jsonl``, or a folder of one."""
+        path = Path(place).expanduser().absolute()
+        return cls(path if path.suffix == _SUFFIX and not path.is_dir() else path / NAME)
+
+    @property
+    def head(self) -> Path:
+        """The file of the head."""
+        return self.current.with_name(f"{self.current.name}.head")
+
+    @property
+    def lock(self) -> Path:
+        """The file that is locked for the time of a write."""
+        return self.current.with_name(f"{self.current.name}.lock")
+
+    def rotated(self) -> list[Path]:
+        """Return the files that were rotated away, oldest first."""
+        pattern = re.compile(re.escape(self.current.stem) + r"\.(\d{6,})\.jsonl")
+        try:
+            names = os.listdir(self.current.parent)
+        except FileNotFoundError:
+            return []
+        found = sorted((int(match[1]), name) for name in names if (match := pattern.fullmatch(name)))
+        return [self.current.with_name(name) for _, name in found]
+
+    def next_rotated(self) -> Path:
+        """Return the name under which the written file is rotated away."""
+        rotated = self.rotated()
+        number = 1 if not rotated else int(rotated[-1].name.split(".")[-2]) + 1
+        return self.current.with_name(f"{self.current.stem}.{number:06}{_SUFFIX}")
+
+    def existing(self) -> list[Path]:
+        """Return all files with lines, oldest first."""
+        return [*self.rotated(), *([self.current] if self.current.exists() else [])]
+
+    def lines(self) -> Iterator[RawLine]:
+        """Yield all lines, oldest first.
+
+        Raises:
+            StorageError: A file cannot be read.
+        """
+        for path in self.existing():
+            yield from _lines(path)
+
+    def read_head(self) -> bytes | None:
+        """Return the content of the head; None if there is none.
+
+        Raises:
+            StorageError: It cannot be read.
+        """
+        try:
+            with self.head.open("rb") as file:
+                return file.read(LONGEST_LINE)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unreadable(self.head, error) from error
+
+
+def _lines(path: Path) -> Iterator[RawLine]:
+    try:
+        with path.open("rb") as file:
+            place = 0
+            while line := file.readline(LONGEST_LINE):
+                place += 1
+                yield RawLine(path.name, place, line.removesuffix(b"\n"), line.endswith(b"\n"))
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> StorageError:
+    """Return the error for a file of a record that cannot be read."""
+    return StorageError(
+        f"The activity record {path} cannot be read: {error.strerror or error}. Check the file and its permissions.",
+        path=str(path),
+        reason="activity",
+    )

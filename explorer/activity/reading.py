@@ -1,0 +1,116 @@
+"""What a record contains: its lines by person, table, kind, and time; and as CloudEvents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from explorer.activity.chain import ChainCheck, check_chain
+from explorer.activity.event import Entry, decoded
+from explorer.activity.files import RecordFiles, unreadable
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which lines are meant; empty fields mean all.
+
+    Attributes:
+        since: Not before this time.
+        by: The person.
+        table: The table, or a folder above it.
+        kind: What the line is about.
+    """
+
+    since: datetime | None = None
+    by: str = ""
+    table: str = ""
+    kind: str = ""
+
+    def takes(self, entry: Entry) -> bool:
+        """Return whether a line is meant."""
+        event = entry.event
+        return (
+            (not self.kind or event.kind == self.kind)
+            and (not self.by or event.person == self.by)
+            and (not self.table or f"{event.table}/".startswith(f"{self.table.rstrip('/')}/"))
+            and (self.since is None or datetime.fromisoformat(entry.time) >= self.since)
+        )
+
+
+def entries(files: RecordFiles, wanted: EntryFilter | None = None) -> Iterator[Entry]:
+    """Yield the lines of a record that are meant, newest first; a damaged line is left to `check_record`.
+
+    Raises:
+        StorageError: A file cannot be read.
+    """
+    for path in reversed(files.existing()):
+        for line in _reversed_lines(path):
+            try:
+                entry = decoded(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            if wanted is None or wanted.takes(entry):
+                yield entry
+
+
+def check_record(files: RecordFiles, *, expected: Collection[str] = ()) -> ChainCheck:
+    """Check that a record is as it was written; see `explorer.activity.chain`.
+
+    Raises:
+        StorageError: A file cannot be read.
+    """
+    # The head first: lines that are added meanwhile come after it, and are checked the next time.
+    head = files.read_head()
+    check = check_chain(files.lines(), head, head_file=files.head.name, expected=expected)
+    again = files.read_head()
+    if check.problems and again != head:
+        return check_chain(files.lines(), again, head_file=files.head.name, expected=expected)
+    return check
+
+
+def cloud_event(entry: Entry) -> dict[str, Any]:
+    """Return a line as a CloudEvent 1.0, in its JSON format."""
+    event: dict[str, Any] = {
+        "specversion": "1.0",
+        "id": f"{entry.number}-{entry.previous[:16]}",
+        "source": "urn:delta-table-explorer:activity",
+        "type": f"delta-table-explorer.{entry.event.kind}.{entry.event.outcome}",
+        "time": entry.time,
+        "datacontenttype": "application/json",
+        "data": msgspec.to_builtins(entry),
+    }
+    return event | ({"subject": entry.event.table} if entry.event.table else {})
+
+
+def utc(time: datetime) -> datetime:
+    """Return a time in UTC; one without a zone is taken for UTC."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _reversed_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, last first, without reading all of it; an unfinished one is left out."""
+    rest = b""
+    unfinished = True
+    try:
+        with path.open("rb") as file:
+            place = file.seek(0, 2)
+            while place:
+                start = max(0, place - _BLOCK)
+                file.seek(start)
+                rest, *lines = (file.read(place - start) + rest).split(b"\n")
+                place = start
+                for line in reversed(lines):
+                    if not unfinished:
+                        yield line
+                    unfinished = False
+            if rest and not unfinished:
+                yield rest
+    except OSError as error:
+        raise unreadable(path, error) from error

@@ -1,0 +1,188 @@
+"""``activity``: who did what, out of the record of a server, and whether the record is as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from explorer import formatting as fmt
+from explorer.activity.chain import ChainProblem
+from explorer.activity.event import KINDS, Entry
+from explorer.activity.files import RecordFiles
+from explorer.activity.place import activity_place
+from explorer.activity.reading import EntryFilter, check_record, cloud_event, entries, utc
+from explorer.cli.arguments import JsonFlag
+from explorer.cli.output import emit, facts, listing, note
+from explorer.core.errors import ExplorerError, RequestError, TableNotFound
+from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.table_properties.values import interval
+from explorer.variables import ACTIVITY_VARIABLE
+
+_FOUND = 1
+
+
+class RecordVerified(JsonRecord, frozen=True, kw_only=True):
+    """Whether a record is as it was written.
+
+    Attributes:
+        record: The file that is written; those that were rotated away are beside it.
+        valid: No problem was found.
+        lines: Lines that were read.
+        first_number: The number of the first one, which is 1 if none is missing; null without lines.
+        last_number: That of the last one.
+        head: SHA-256 of the last line. Keep it elsewhere, for --expect.
+        problems: What is not as it was written.
+    """
+
+    record: str
+    valid: bool
+    lines: int
+    first_number: int | None
+    last_number: int
+    head: str
+    problems: tuple[ChainProblem, ...]
+
+
+def activity(
+    place: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RECORD]",
+            help="File or folder of the record (default: the one of the configuration or of "
+            f"{ACTIVITY_VARIABLE}, otherwise one in the user's data folder).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    verify: Annotated[bool, typer.Option("--verify", help="Check that the record is as it was written.")] = False,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expect",
+            metavar="DIGEST",
+            help="With --verify: the head that an earlier check printed, which must be that of a line. Repeatable.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only lines from an ISO 8601 time on, or of '7 days'."),
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
+    on: Annotated[
+        str, typer.Option("--table", metavar="NAME", help="Only lines of this table, or of those below this folder.")
+    ] = "",
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help=f"Only lines of this kind: {', '.join(KINDS)}.")
+    ] = "",
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N lines (default: all).")
+    ] = None,
+    cloud_events: Annotated[
+        bool, typer.Option("--cloud-events", help="Print each line as a CloudEvent 1.0, as JSON.")
+    ] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Show who did what, newest first: opened rows, exports, plans, commits, maintenance, sign-ins, and refusals.
+
+    With --verify, check the chain of digests instead: exit code 1 if a line was changed, removed, or added. A record
+    that was rewritten together with its head is only found with --expect.
+    """
+    files = _files(place)
+    if verify:
+        return _verified(files, tuple(expect or ()), as_json=json)
+    if kind and kind not in KINDS:
+        raise RequestError(f"--kind {kind} is not known. It can be: {', '.join(KINDS)}.", field="kind", allowed=KINDS)
+    wanted = EntryFilter(None if since is None else _since(since), by, on, kind)
+    found = islice(entries(files, wanted), limit)
+    if cloud_events:
+        for entry in found:
+            print(msgspec.json.encode(cloud_event(entry)).decode())
+    elif json:
+        for entry in found:
+            emit(entry)
+    else:
+        listing(
+            ["time", "who", "from", "what", "table", "version", "outcome"],
+            _rows(found),
+            f"The record {files.current} has no such line.",
+        )
+    return 0
+
+
+def _files(place: Path | None) -> RecordFiles:
+    named = activity_place(place)
+    if named is None:
+        raise RequestError(
+            f"There is no record: {ACTIVITY_VARIABLE} is off. Name the file or the folder of a record.", field="RECORD"
+        )
+    files = RecordFiles.at(named)
+    if not files.existing() and not files.head.exists():
+        raise TableNotFound(
+            f"There is no activity record at {files.current}. A server with --activity writes one.",
+            location=str(files.current),
+        )
+    return files
+
+
+def _since(text: str) -> datetime:
+    try:
+        return utc(datetime.fromisoformat(text))
+    except ValueError:
+        pass
+    try:
+        return datetime.now(UTC) - interval({"--since": text}, "--since", timedelta())
+    except (ExplorerError, ValueError, OverflowError) as error:
+        raise RequestError(
+            f"--since must be a time such as 2026-11-29T18:00 or an interval such as '7 days', not {text!r}.",
+            field="since",
+        ) from error
+
+
+def _rows(found: Iterator[Entry]) -> Iterator[tuple[str, ...]]:
+    for entry in found:
+        event = entry.event
+        yield (
+            entry.time[:19] + "Z",
+            event.person or fmt.UNKNOWN,
+            event.address or fmt.UNKNOWN,
+            " ".join(filter(None, (event.kind, event.what))),
+            event.table or fmt.UNKNOWN,
+            fmt.UNKNOWN if event.version is None else str(event.version),
+            " ".join(filter(None, (event.outcome, event.detail))),
+        )
+
+
+def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -> int:
+    check = check_record(files, expected=expected)
+    document = RecordVerified(
+        record=str(files.current),
+        valid=not check.problems,
+        lines=check.lines,
+        first_number=check.first,
+        last_number=check.end.number,
+        head=check.end.digest,
+        problems=tuple(check.problems),
+    )
+    if as_json:
+        emit(document)
+    else:
+        facts(
+            "Activity record",
+            [("record", document.record), ("lines", document.lines), ("head", document.head)],
+        )
+        listing(
+            ["file", "line", "problem"],
+            ((each.file, fmt.UNKNOWN if each.line is None else str(each.line), each.detail) for each in check.problems),
+            "",
+        )
+        if document.valid:
+            note(
+                "Every line is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."
+            )
+    return 0 if document.valid else _FOUND

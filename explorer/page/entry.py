@@ -1,0 +1,127 @@
+"""What is asked before a window's message is handled, or a tab is drawn: whether its person may, and the record.
+
+A message or an export without an entry here is refused wherever rights are given, and a test names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from explorer.activity.event import Event
+from explorer.rights import Right
+
+
+@dataclass(frozen=True, slots=True)
+class OnShow:
+    """What a window shows: the served name in its address, and the table and the version that are drawn.
+
+    Attributes:
+        name: The name in the address; the table that is drawn may still be another one.
+        location: Where the table is that is drawn; empty without one.
+        version: Its version; None without one.
+    """
+
+    name: str = ""
+    location: str = ""
+    version: int | None = None
+
+
+class Entry(Protocol):
+    """The one way in for the messages of a window; its methods are called on the loop, or on a thread that draws."""
+
+    def require(self, right: Right, shown: OnShow) -> None:
+        """Raise `NotAllowed` if the person lacks a right on what is shown."""
+
+    def may(self, right: Right, shown: OnShow) -> bool:
+        """Return whether the person has a right on what is shown."""
+
+    def refuse_unknown(self, name: str) -> None:
+        """Raise `NotAllowed` for a message or an export that has no right here, where rights are given."""
+
+    def record(self, event: Event) -> None:
+        """Record what is about to be done.
+
+        Raises:
+            StorageError: It cannot be recorded, so it must not be done.
+        """
+
+
+class OpenEntry:
+    """The entry of a place without rights and without a record."""
+
+    def require(self, right: Right, shown: OnShow) -> None:
+        """Allow everything."""
+
+    def may(self, right: Right, shown: OnShow) -> bool:  # noqa: ARG002  # as the protocol has it
+        """Allow everything."""
+        return True
+
+    def refuse_unknown(self, name: str) -> None:
+        """Allow everything."""
+
+    def record(self, event: Event) -> None:
+        """Record nothing."""
+
+
+_MESSAGES: Final = {
+    Right.SEE: (
+        "hello go theme screen visible stop-reading stop-waiting wake-spark raw find-column",
+        "read-on seen stop-search search-on search-again pin-table lane-card palette footer footer-cancel",
+        "pin unpin case-note case-describe case-load",
+    ),
+    Right.ROWS: (
+        "rows rows-turn rows-cancel changes changes-cancel differences differences-cancel",
+        "row row-keys row-read row-cancel profile profile-cancel erasure erasure-cancel erasure-share",
+        "pair-rows pair-rows-cancel",
+    ),
+    Right.COMMIT: (
+        "draft person look cancel-look accept commit outcome-read cancel-commit cancel-plan plan-again try-again",
+    ),
+}
+_EXPORTS: Final = {
+    Right.SEE: ("diff files columns deletion-vectors form-changes commits schema receipt",),
+    Right.ROWS: ("data changes statistics erasure erasure-proof case-file table-differences compared-bounds intents",),
+    Right.REPORT: ("erasure-statement erasure-page report case-report clients settings",),
+    Right.COMMIT: ("plan",),
+}
+
+
+def _by_name(groups: Mapping[Right, tuple[str, ...]]) -> dict[str, Right]:
+    return {name: right for right, lines in groups.items() for line in lines for name in line.split()}
+
+
+MESSAGES: Final[Mapping[str, Right]] = _by_name(_MESSAGES)
+"""The right that each message needs; a download needs that of `EXPORTS`."""
+ROWS_OPENED: Final = frozenset(
+    [
+        "rows",
+        "rows-turn",
+        "changes",
+        "differences",
+        "row",
+        "row-keys",
+        "row-read",
+        "profile",
+        "erasure",
+        "pair-rows",
+        "look",
+    ]
+)
+"""Messages that read rows."""
+EXPORTS: Final[Mapping[str, Right]] = _by_name(_EXPORTS)
+"""The right that each export needs."""
+TABS: Final[Mapping[str, Right]] = dict.fromkeys(("data", "changes", "row", "statistics"), Right.ROWS) | {
+    "act": Right.COMMIT,
+    "audit": Right.REPORT,
+    "erasure": Right.REPORT,
+}
+"""The right that a tab needs; others need `Right.SEE`."""
+OPENS_ROWS: Final = frozenset({"data", "changes", "row", "diff"})
+"""Tabs that read rows once they are on show."""
+
+
+def right_of_message(kind: str, export: str = "") -> Right | None:
+    """Return the right that a message needs; None for one that is not known here."""
+    return EXPORTS.get(export) if kind == "download" else MESSAGES.get(kind)

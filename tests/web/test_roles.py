@@ -1,0 +1,380 @@
+"""Who may do what: every message, address, and export, by every role, on own, other, and hidden tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.activity.event import Event
+from explorer.activity.newest import NewestEntries
+from explorer.activity.reading import entries
+from explorer.activity.record import ActivityRecord
+from explorer.core.errors import ExplorerError, NotAllowed, RequestError, TableNotFound
+from explorer.page.address import address_of
+from explorer.page.entry import EXPORTS, MESSAGES, TABS, right_of_message
+from explorer.page.host import Identity, KnownBy
+from explorer.page.tabs import TABS as ALL_TABS
+from explorer.rights import ROLES, PersonalRights, Right
+from explorer.web.personal_tables import PersonalEntry, PersonalTables
+from explorer.web.recorder import Recorder
+from explorer.web.served_tables import Catalog
+from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
+from tests.support.at_least_one import at_least_one
+from tests.support.logs import small_logs
+from tests.support.pages.open_windows import Window
+
+SECRET = "Geheimnis"
+"""It is in every name, row, reason, and statistic of the hidden table, and nowhere else."""
+_KINDS = ("own", "other", "hidden")
+
+
+def table(folder: Path, mark: str) -> None:
+    folder.mkdir(parents=True)
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), "word": [f"{mark}-row", f"{mark}-row-2"]})
+    pq.write_table(rows, folder / "1.parquet")
+    info = small_logs.commit_info("CREATE TABLE", user_name=f"{mark}-person", user_metadata=f"{mark}-reason")
+    created = [info, small_logs.PROTOCOL, small_logs.metadata({"id": "long", "word": "string"})]
+    size = (folder / "1.parquet").stat().st_size
+    added = small_logs.add("1.parquet", 2, bounds={"word": (f"{mark}-row", f"{mark}-row-2")}, size=size)
+    small_logs.write_log(folder, [created, [small_logs.commit_info("WRITE"), added]])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("served")
+    table(root / "lake" / "eu" / "own", "own")
+    table(root / "lake" / "us" / "other", "other")
+    table(root / "lake" / SECRET / f"{SECRET}-table", SECRET)
+    table(root / f"{SECRET}-root" / "orders", SECRET)
+    # A link in a folder that can be seen, to a table that cannot.
+    (root / "lake" / "eu" / "link").symlink_to(root / "lake" / SECRET / f"{SECRET}-table")
+    return root
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> ActivityRecord:
+    return ActivityRecord(tmp_path / "record.jsonl", program="tests/1")
+
+
+class Server:
+    """The served tables with roles, and the windows of its people."""
+
+    def __init__(self, root: Path, record: ActivityRecord, role: str) -> None:
+        places = [str(root / "lake"), str(root / f"{SECRET}-root")]
+        lines = NewestEntries(record.files)
+        self.catalog = Catalog(places, allow_commits=True, record=lines)
+        given = [
+            GivenRole(role, people=("ana",), tables=("lake/eu",)),
+            GivenRole("viewer", people=("ana",), tables=("lake/us",)),
+            GivenRole("admin", people=("root",)),
+        ]
+        roles = resolved_roles(given, self.catalog.roots)
+        assert roles is not None
+        self.roles, self.record = roles, record
+
+    def tables(self, name: str) -> PersonalTables:
+        rights = self.roles.of(name, ())
+        return PersonalTables(visible_catalog(self.catalog, rights), self.recorder(name), rights)
+
+    def recorder(self, name: str) -> Recorder:
+        return Recorder(self.record, Identity("s", name, KnownBy.LOGIN))
+
+    def window(self, query: str, name: str = "ana") -> Window:
+        tables = self.tables(name)
+        entry = PersonalEntry(tables, self.recorder(name))
+        shown: Any = tables if address_of(query).table else visible_catalog(self.catalog, self.roles.of(name, ()))
+        window = Window(shown, query, identity=Identity("s", name, KnownBy.LOGIN), entry=entry)
+        return settled(window)
+
+
+def settled(window: Window, turns: int = 25) -> Window:
+    for _ in range(turns):
+        window.turn()
+    return window
+
+
+NAMES = {"own": "lake/eu/own", "other": "lake/us/other", "hidden": f"lake/{SECRET}/{SECRET}-table"}
+
+
+def told(window: Window) -> str:
+    """Everything that the window was told, besides the name that it asked for itself."""
+    heard = json.dumps([window.heard, window.session.shown.regions, window.session.shown.title], default=str)
+    return heard.replace(f"lake/{SECRET}/{SECRET}-table", "").replace(f"lake%2F{SECRET}%2F{SECRET}-table", "")
+
+
+def leaks(text: str) -> int:
+    """How often something of the hidden table is in a text, which is not its name alone."""
+    return text.count(f"{SECRET}-row") + text.count(f"{SECRET}-reason") + text.count(f"{SECRET}-person")
+
+
+# --- what has a right
+
+
+def test_every_message_and_export_and_tab_has_a_right(root: Path, record: ActivityRecord) -> None:
+    server = Server(root, record, "viewer")
+    handled = {*server.window(f"?t={NAMES['own']}").session._handlers, *server.window("").session._handlers}
+    assert handled - {"download"} == set(MESSAGES), "each message of the pages has its right in explorer.page.entry"
+    exports = {name for tab in ALL_TABS for name in tab.exports}
+    assert exports == set(EXPORTS)
+    assert set(TABS) <= {tab.key for tab in ALL_TABS}
+
+
+def test_a_message_without_a_right_is_refused_where_roles_are_given(root: Path, record: ActivityRecord) -> None:
+    window = Server(root, record, "admin").window(f"?t={NAMES['own']}")
+    called = []
+    window.session._handlers = {**window.session._handlers, "new-message": called.append}
+    window.ask("new-message")
+    assert called == []
+    assert "no right of its own" in told(window)
+
+
+# --- the matrix
+
+
+def noted(handled: list[str], name: str, _message: object) -> None:
+    handled.append(name)
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_no_message_or_export_of_any_role_does_more_than_its_right(
+    root: Path, record: ActivityRecord, role: str
+) -> None:
+    """Each message is sent from a window on each table: it is handled exactly where the person has its right."""
+    server, checked = Server(root, record, role), 0
+    for kind in at_least_one(_KINDS):
+        rights = {"own": ROLES[role], "other": ROLES["viewer"], "hidden": frozenset[Right]()}[kind]
+        window = server.window(f"?t={NAMES[kind]}")
+        handled: list[str] = []
+        handlers = window.session._handlers
+        names = [name for name in handlers if name != "download"] + [f"download:{name}" for name in EXPORTS]
+        window.session._handlers = {name: partial(noted, handled, name) for name in handlers}
+        for name in at_least_one(names):
+            message, _, export = name.partition(":")
+            handled.clear()
+            window.number += 1
+            window.send(message, number=window.number, list=export, query=window.session.query)
+            right = right_of_message(message, export)
+            assert right is not None
+            allowed = right in rights or (kind == "hidden" and right is Right.SEE)
+            assert (handled == [message]) == allowed, (role, kind, name)
+            checked += 1
+        settled(window)
+        assert leaks(told(window)) == 0
+    of_the_list = {"read-on", "seen", "stop-search", "search-on", "search-again", "pin-table", "lane-card"}
+    assert checked == 3 * (len(MESSAGES.keys() - of_the_list) + len(EXPORTS))
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_no_address_of_any_role_shows_more_than_its_rights(root: Path, record: ActivityRecord, role: str) -> None:
+    server, counted = Server(root, record, role), Counter[str]()
+    for kind in at_least_one(_KINDS):
+        rights = {"own": ROLES[role], "other": ROLES["viewer"], "hidden": frozenset[Right]()}[kind]
+        window = server.window(f"?t={NAMES[kind]}")
+        for tab in at_least_one(ALL_TABS):
+            window.ask("go", query=f"?t={NAMES[kind]}&tab={tab.key}")
+            settled(window, 8)
+            text = told(window)
+            if kind == "hidden":
+                counted["leaks"] += leaks(text)
+                assert "No Delta table here" in window.session.shown.regions["lead"]
+            else:
+                right = TABS.get(tab.key, Right.SEE)
+                refused = "Not among your rights" in json.dumps(window.session.shown.regions)
+                assert refused == (right not in rights), (role, kind, tab.key)
+                if Right.ROWS not in rights:
+                    counted["leaks"] += json.dumps(window.session.shown.regions).count("own-row-2") * (tab.key in TABS)
+            counted["addresses"] += 1
+    assert (counted["leaks"], counted["addresses"]) == (0, 3 * len(ALL_TABS))
+
+
+# --- as if it were not there
+
+
+def test_a_hidden_table_and_one_that_does_not_exist_are_the_same_page(root: Path, record: ActivityRecord) -> None:
+    server = Server(root, record, "viewer")
+    absent = NAMES["hidden"].replace("table", "absent")
+    pages = [
+        json.dumps(server.window(f"?t={name}&tab=data").session.shown.regions).replace(name.rpartition("/")[2], "NAME")
+        for name in (NAMES["hidden"], absent)
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_a_hidden_root_and_one_that_does_not_exist_are_the_same_page(root: Path, record: ActivityRecord) -> None:
+    server = Server(root, record, "viewer")
+    pages = [
+        json.dumps(server.window(f"?t={name}/orders").session.shown.regions).replace(name, "NAME")
+        for name in (f"{SECRET}-root", "no-such-root")
+    ]
+    assert pages[0] == pages[1]
+    assert SECRET not in pages[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lake/eu/link",
+        f"lake/eu/../{SECRET}/{SECRET}-table",
+        f"lake/eu/own/../../{SECRET}/{SECRET}-table",
+        f"lake//{SECRET}/{SECRET}-table",
+        f"lake/{SECRET}/{SECRET}-table/",
+        f"lake/eu%2f..%2f{SECRET}",
+        f"/lake/{SECRET}/{SECRET}-table",
+        f"{SECRET}-root/orders",
+        f"lake/./{SECRET}/{SECRET}-table",
+    ],
+)
+def test_no_spelling_of_a_name_leads_to_a_hidden_table(root: Path, record: ActivityRecord, name: str) -> None:
+    tables = Server(root, record, "admin").tables("ana")
+    for method in at_least_one([tables.facts, tables.open, tables.location, tables.reading, tables.is_being_read]):
+        with pytest.raises((NotAllowed, TableNotFound)) as found:
+            method(name)
+        assert SECRET not in str(found.value).replace(name, "").replace(name.strip("/"), "").replace(
+            f"{SECRET}/{SECRET}-table", ""
+        )
+
+
+def test_lists_show_nothing_of_what_is_hidden(root: Path, record: ActivityRecord) -> None:
+    record.add(Event(kind="rows", person=f"{SECRET}-person", table=NAMES["hidden"]))
+    record.add(Event(kind="sign-in", person=f"{SECRET}-person"))
+    record.add(Event(kind="rows", person="ben", table=NAMES["own"]))
+    for role in at_least_one(sorted(ROLES)):
+        server = Server(root, record, role)
+        for query in ("", "?q=lake", "?show=activity", "?show=activity&q=a", "?sort=-rows"):
+            window = server.window(query)
+            settled(window, 60)
+            assert SECRET not in json.dumps([window.heard, window.session.shown.regions], default=str), (role, query)
+        activity = json.dumps(settled(server.window("?show=activity"), 40).session.shown.regions)
+        assert ("ben" in activity) == (Right.ACTIVITY in ROLES[role]), role
+    assert SECRET in json.dumps(settled(server.window("?show=activity", "root"), 60).session.shown.regions)
+
+
+def test_a_search_in_other_tables_reads_those_whose_rows_may_be_read_alone(root: Path, record: ActivityRecord) -> None:
+    others, folders = Server(root, record, "auditor").tables("ana").beside()
+    assert [other.name for other in others] == [NAMES["other"]]
+    assert folders == (), "no statement is about a folder that was not searched wholly"
+    others, folders = Server(root, record, "auditor").tables("root").beside()
+    assert len(list(others)) >= 4
+    assert len(folders) == 2
+
+
+def test_rows_are_taken_from_places_whose_rows_may_be_read_alone(root: Path, record: ActivityRecord) -> None:
+    tables = Server(root, record, "committer").tables("ana")
+    table = tables.open(NAMES["own"])
+    table.check_source(str(root / "lake" / "us" / "other" / "1.parquet"))
+    for source in at_least_one(
+        [
+            root / "lake" / SECRET / f"{SECRET}-table" / "1.parquet",
+            root / "lake" / "eu" / "link" / "1.parquet",
+            root / "lake" / "eu",
+            root / "lake",
+            root / f"{SECRET}-root" / "orders",
+        ]
+    ):
+        with pytest.raises(NotAllowed) as found:
+            table.check_source(str(source))
+        assert f"{SECRET}-root" not in str(found.value).replace(str(source), "")
+
+
+def test_a_window_that_goes_on_to_another_table_needs_the_rights_on_both(root: Path, record: ActivityRecord) -> None:
+    """While the page of the next table is made, the one before is still on show, and messages are about it."""
+    server = Server(root, record, "auditor")
+    window = server.window(f"?t={NAMES['own']}")
+    handled: list[str] = []
+    window.session._handlers = {**window.session._handlers, "rows": lambda _: handled.append("rows")}
+    window.session.query = f"?t={NAMES['other']}"
+    window.ask("rows", where="")
+    assert handled == []
+    assert "Not among your rights" in told(window)
+
+
+# --- what a person reads, and what is recorded
+
+
+def test_the_page_says_what_is_missing_and_whom_to_ask(root: Path, record: ActivityRecord) -> None:
+    window = Server(root, record, "auditor").window(f"?t={NAMES['own']}&tab=data")
+    assert "You may not read rows of this table. Ask root." in window.session.shown.regions["lead"]
+    refused = [entry.event for entry in entries(record.files) if entry.event.kind == "refusal"]
+    assert {(event.person, event.what, event.table) for event in refused} == {("ana", "rows", NAMES["own"])}
+
+
+def test_a_desk_opens_no_table_that_may_not_be_changed(root: Path, record: ActivityRecord) -> None:
+    tables = Server(root, record, "approver").tables("ana")
+    assert not tables.allow_commits
+    for name in at_least_one([NAMES["own"], NAMES["other"]]):
+        with pytest.raises(NotAllowed, match="You may not plan and commit"):
+            tables.open(name)
+
+
+# --- the roles themselves
+
+
+@pytest.fixture
+def catalog(root: Path) -> Catalog:
+    return Catalog([str(root / "lake")])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (GivenRole("viwer", people=("ana",)), "roles[1].role: 'viwer' is not a role. Did you mean viewer?"),
+        (GivenRole("viewer"), "roles[1] is given to nobody"),
+        (GivenRole("viewer", people=(" ",)), "roles[1] is given to nobody"),
+        (GivenRole("viewer", people=("ana",), tables=("lakes/eu",)), "Did you mean lake?"),
+        (GivenRole("viewer", people=("ana",), tables=("",)), "no served folder is called ''"),
+        (GivenRole("viewer", people=("ana",), tables=("lake/../x",)), "is not inside a served folder"),
+    ],
+)
+def test_a_role_that_does_not_fit_stops_the_server_at_its_start(catalog: Catalog, given: GivenRole, said: str) -> None:
+    with pytest.raises(RequestError) as found:
+        resolved_roles([given], catalog.roots)
+    assert said in str(found.value)
+
+
+def rights(catalog: Catalog, *given: GivenRole, name: str = "ana", groups: tuple[str, ...] = ()) -> Iterator[str]:
+    roles = resolved_roles(given, catalog.roots)
+    assert roles is not None
+    visible = visible_catalog(catalog, roles.of(name, groups))
+    for ref in visible.roots.tables():
+        yield ref.name
+
+
+def test_a_folder_is_not_one_whose_name_begins_alike(catalog: Catalog, root: Path) -> None:
+    assert list(rights(catalog, GivenRole("viewer", people=("ana",), tables=("lake/u",)))) == []
+    assert list(rights(catalog, GivenRole("viewer", people=("ana",), tables=("lake/us/",)))) == [NAMES["other"]]
+
+
+def test_groups_and_everyone(catalog: Catalog) -> None:
+    by_group = GivenRole("viewer", groups=("ops",), tables=("lake/us",))
+    assert list(rights(catalog, by_group, groups=("ops",))) == [NAMES["other"]]
+    assert list(rights(catalog, by_group, groups=("op",))) == []
+    assert list(rights(catalog, by_group, name="ops")) == [], "a person cannot be called like a group"
+    everyone = GivenRole("viewer", people=("*",), tables=("lake/us",))
+    assert list(rights(catalog, everyone, name="")) == [NAMES["other"]]
+    named = GivenRole("admin", people=("root",))
+    assert list(rights(catalog, named, name="*")) == [], "a person who is called * is not everyone"
+    assert list(rights(catalog, named, name="", groups=("",))) == []
+
+
+def test_without_roles_everyone_may_all_that_the_server_allows(catalog: Catalog) -> None:
+    assert resolved_roles([], catalog.roots) is None
+    assert visible_catalog(catalog, PersonalRights()) is catalog
+    assert not PersonalRights().is_restricted
+
+
+def test_an_error_of_a_hidden_table_is_the_very_one_of_a_missing_table(root: Path, record: ActivityRecord) -> None:
+    tables = Server(root, record, "viewer").tables("ana")
+    errors = []
+    for name in at_least_one([NAMES["hidden"], NAMES["hidden"].replace("table", "gone")]):
+        with pytest.raises(ExplorerError) as found:
+            tables.facts(name)
+        errors.append(json.dumps(found.value.facts()).replace("gone", "table"))
+    assert errors[0] == errors[1]
