@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,9 +45,9 @@ def record(tmp_path: Path) -> ActivityRecord:
 def opened(root: Path, record: ActivityRecord, query: str) -> Window:
     recorder = Recorder(record, ANA)
     catalog = Catalog([str(root)], allow_commits=True, record=NewestEntries(record.files))
-    if "t=" not in query:
-        return Window(catalog, query, identity=ANA, entry=PersonalEntry(recorder))
-    return Window(PersonalTables(catalog, recorder), query, identity=ANA, entry=PersonalEntry(recorder))
+    tables = PersonalTables(catalog, recorder)
+    shown: Any = tables if "?t=" in query else catalog
+    return Window(shown, query, identity=ANA, entry=PersonalEntry(tables, recorder))
 
 
 def settled(window: Window) -> Window:
