@@ -108,18 +108,18 @@ def test_where_no_feed_was_recorded_changes_are_inferred_and_said_to_be(catalog:
     assert "The change feed was off in this range" not in recorded
 
 
-def test_a_range_over_a_rename_is_offered_in_parts(tmp_path: Path) -> None:
+def test_a_range_over_another_column_is_offered_in_parts(tmp_path: Path) -> None:
     def mapped(name: str) -> Metadata:
-        mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
+        mapping = {"delta.columnMapping.id": ord(name), "delta.columnMapping.physicalName": f"c-{name}"}
         fields = [{"name": name, "type": "long", "nullable": True, "metadata": mapping}]
-        configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1", **FEED}
+        configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "98", **FEED}
         schema = json.dumps({"type": "struct", "fields": fields})
         return msgspec.structs.replace(small_logs.METADATA, schema_string=schema, configuration=configuration)
 
     commits = [
         [small_logs.commit_info("CREATE TABLE"), Protocol(min_reader_version=2, min_writer_version=5), mapped("a")],
         [small_logs.commit_info("WRITE"), small_logs.add("a.parquet", 3)],
-        [small_logs.commit_info("RENAME COLUMN"), mapped("b")],
+        [small_logs.commit_info("REPLACE COLUMNS"), mapped("b")],
         [small_logs.commit_info("WRITE"), small_logs.add("b.parquet", 3)],
     ]
     small_logs.write_log(tmp_path / "w" / "feed", commits)

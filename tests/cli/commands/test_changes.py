@@ -136,7 +136,18 @@ def test_a_condition_leaves_the_changes_that_meet_it(cli: Call) -> None:
 
 
 def test_a_rename_ends_a_range_unless_it_is_to_be_read_across(cli: Call) -> None:
-    range_ = ("changes", _table("column-mapping"), "--from", 1, "--to", 9, "--inferred", "--json")
+    range_ = (
+        "changes",
+        _table("column-mapping"),
+        "--from",
+        1,
+        "--to",
+        9,
+        "--schema-version",
+        9,
+        "--inferred",
+        "--json",
+    )
     assert cli(*range_).error()["error"] == "ChangeFeedGap"
     result = cli(*range_, "--across-renames")
     assert result.code == 0
