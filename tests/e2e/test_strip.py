@@ -101,7 +101,7 @@ def test_the_drawing_is_as_wide_as_its_place_always(at: Any) -> None:
                 const figure = document.getElementById('strip-figure');
                 const style = getComputedStyle(figure.parentElement);
                 const room = figure.parentElement.clientWidth - 2 * parseFloat(style.paddingLeft);
-                return Math.abs(figure._fullLayout.width - room) < 1 && Math.abs(explorerStrip.drawn - room) < 5;
+                return Math.abs(figure._fullLayout.width - room) < 1 && Math.abs(explorerPage.strip.drawn - room) < 5;
             }""",
         )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -142,7 +142,7 @@ def test_a_zoomed_window_survives_a_reload_and_is_drawn_commit_by_commit(at: Any
 
 def test_the_map_shows_the_window_and_moves_it(at: Any) -> None:
     page = at(f"{LONG}&zoom=0-99&v=650")
-    brush = page.evaluate("explorerStrip.brush")
+    brush = page.evaluate("explorerPage.strip.brush")
     box = page.evaluate(f"document.getElementById('strip-figure').layout.shapes[{brush[0]}]")
     assert (box["x0"], box["x1"]) == (-0.5, 99.5)
     _drag(page, _on(page, 0.05, mapped=True), _on(page, 0.55, mapped=True))
@@ -301,13 +301,13 @@ def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     page.get_by_role("link", name="by commit time").click()
     settle(page)
     assert "axis=time" in page.url
-    times = page.evaluate("explorerStrip.meta.times")
+    times = page.evaluate("explorerPage.strip.meta.times")
     box = page.locator("#strip-figure").bounding_box()
     size = page.evaluate("document.getElementById('strip-figure')._fullLayout._size")
 
     def click_on(version: int) -> None:
         axis = "document.getElementById('strip-figure')._fullLayout.xaxis"
-        at = page.evaluate(f"{axis}.d2p(explorerStrip.placeOf({version}))")
+        at = page.evaluate(f"{axis}.d2p(explorerPage.strip.placeOf({version}))")
         page.mouse.click(box["x"] + size["l"] + at, box["y"] + 60)
         settle(page)
 
@@ -319,12 +319,12 @@ def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     page.mouse.wheel(0, -400)
     wait_until(page, "location.search.includes('zoom=')")
     settle(page)
-    first, last = page.evaluate("[explorerStrip.meta.first, explorerStrip.meta.last]")
+    first, last = page.evaluate("[explorerPage.strip.meta.first, explorerPage.strip.meta.last]")
     assert 0 < first < last < 699
     assert f"zoom={first}-{last}" in page.url
     page.keyboard.press("0")
     settle(page)
-    assert page.evaluate("[explorerStrip.meta.first, explorerStrip.meta.last]") == [0, 699]
+    assert page.evaluate("[explorerPage.strip.meta.first, explorerPage.strip.meta.last]") == [0, 699]
     few = at(f"{SHORT}&axis=time&v=5")
     assert few.locator("h1.version").inner_text() == "v5"
 
