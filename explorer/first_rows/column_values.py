@@ -229,5 +229,6 @@ def _of_floats(low: float, high: float) -> tuple[float, ...]:
     ends = [float(start * step)]
     while ends[-1] <= high and len(ends) < 3 * _RANGES:
         ends.append(float((start + len(ends)) * step))
-    distinct = all(before < after for before, after in pairwise(ends))
-    return tuple(ends) if distinct and ends[0] <= low and ends[-1] > high else ()
+    # An end beyond the greatest number is infinite, and would claim the infinite values, which no range counts.
+    exact = all(map(math.isfinite, ends)) and all(before < after for before, after in pairwise(ends))
+    return tuple(ends) if exact and ends[0] <= low and ends[-1] > high else ()

@@ -69,6 +69,12 @@ def test_many_numbers_are_counted_in_round_ranges() -> None:
     assert not made.others
 
 
+@pytest.mark.parametrize("far", [-1.6000000000000002e308, 1.6000000000000002e308])
+def test_no_range_ends_beyond_the_numbers_where_infinite_values_would_be_in_it(far: float) -> None:
+    made = of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.5, 0.25, far, math.copysign(math.inf, far)], "double")
+    assert all(math.isfinite(bar.low) and math.isfinite(bar.high) for bar in made.bars if bar.high is not None)
+
+
 def test_few_numbers_and_dates_are_listed_in_their_order() -> None:
     assert [(bar.low, bar.count) for bar in of([3, 1, 3, 2, None], "long").bars] == [(1, 1), (2, 1), (3, 2)]
     days = [date(2026, 5, day) for day in (2, 1, 2)]
