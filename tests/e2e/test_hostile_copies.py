@@ -66,7 +66,9 @@ def test_a_copy_of_a_hostile_page_is_dead(hostile: str, windows: Any, tmp_path: 
             "/^on|^(xlink:)?href$|^src$|^action$/.test(a.name)).map((a) => a.value)"
         )
         leads = [to for to in leads if not to.startswith("data:image/")]
-        assert [to for to in leads if "elsewhere" in to.partition("?")[0] or to.startswith(("javascript", "data"))] == []
+        assert [
+            to for to in leads if "elsewhere" in to.partition("?")[0] or to.startswith(("javascript", "data"))
+        ] == []
         assert look.evaluate("document.querySelectorAll('script, iframe, object, embed, base').length") == 0
         look.close()
     assert page.evaluate("window.hacked") is None
