@@ -67,14 +67,15 @@ class OpenEntry:
 
 _MESSAGES: Final = {
     Right.SEE: (
-        "hello go theme screen visible stop-reading stop-waiting wake-spark raw find-column",
+        "hello go theme screen visible stop-reading stop-waiting wake-spark find-column",
         "read-on seen stop-search search-on search-again pin-table lane-card palette footer footer-cancel",
         "pin unpin case-note case-describe case-load",
     ),
     Right.ROWS: (
         "rows rows-turn rows-cancel changes changes-cancel differences differences-cancel",
         "row row-keys row-read row-cancel profile profile-cancel erasure erasure-cancel erasure-share",
-        "pair-rows pair-rows-cancel",
+        # The lines of the log hold bounds, which are values of rows.
+        "pair-rows pair-rows-cancel raw",
     ),
     Right.COMMIT: (
         "draft person look cancel-look accept commit outcome-read cancel-commit cancel-plan plan-again try-again",

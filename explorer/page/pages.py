@@ -85,6 +85,7 @@ def table_page(
     by_person: bool = True,
     is_wanted: Callable[[], bool] = lambda: True,
     permit: Callable[[TableFacts], None] = lambda _facts: None,
+    shows_values: Callable[[TableFacts], bool] = lambda _facts: True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
 
@@ -98,6 +99,7 @@ def table_page(
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
         by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
         permit: Raises `NotAllowed` if the person may not see the tab.
+        shows_values: Says whether the person may see values of rows, as bounds are.
         is_wanted: Says whether the window still wants this address. A page that comes too late begins and ends nothing.
 
     Raises:
@@ -113,6 +115,7 @@ def table_page(
     try:
         _judge(facts, wait=wait)
         view = _view(facts, address, theme, screen)
+        view.values = shows_values(facts)
         readings = _time_readings(facts, address)
         address = _numbered(address, view)
 

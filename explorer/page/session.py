@@ -71,6 +71,7 @@ class Session(ABC):
         query, theme, screen: As given, until a message says otherwise.
         by_person: The person asked for the address on a page that was open; see `explorer.page.window.Window`.
         drawing: What is shown, once there is a page.
+        drawn: The query of the page that is shown; another one while the page of ``query`` is being made.
     """
 
     kind: ClassVar[str]
@@ -88,6 +89,7 @@ class Session(ABC):
     ) -> None:
         self.entry = entry or OpenEntry()
         self.host, self.query, self.theme = host, query, theme
+        self.drawn = query
         self.screen = screen or Screen()
         self.by_person = False
         self.mark = secrets.token_hex(8)
@@ -217,7 +219,7 @@ class Session(ABC):
             self.host.send({"kind": "reload"})
             return
         self.awaited = query, time.monotonic()
-        request, arrived = self.wanted, partial(self._arrived, number, next(self._turns))
+        request, arrived = self.wanted, partial(self._arrived, number, next(self._turns), query)
         self.tasks.compute(self.threads(request), number, partial(self.render, request), arrived)
 
     def draw_again(self) -> None:
@@ -242,7 +244,8 @@ class Session(ABC):
             self.entry.refuse_unknown(export or message.kind)
         else:
             self.entry.require(right, shown)
-        if export or message.kind in ROWS_OPENED:
+        # Of an unknown export nothing is done, and its name is a text of the browser's choice: its handler refuses it.
+        if right is not None and (export or message.kind in ROWS_OPENED):
             kind: Literal["export", "rows"] = "export" if export else "rows"
             what = export or message.kind
             self.entry.record(Event(kind=kind, what=what, table=shown.name, version=shown.version))
@@ -286,11 +289,11 @@ class Session(ABC):
 
         self.compute(message, work, shown)
 
-    def _arrived(self, number: int, turn: int, rendered: Rendered) -> None:
+    def _arrived(self, number: int, turn: int, query: str, rendered: Rendered) -> None:
         # Of two drawings for one request the one that began later holds, whichever is ready first.
         if number < self.newest or turn < self._drawn:
             return
-        self._drawn, self.awaited = turn, None
+        self._drawn, self.drawn, self.awaited = turn, query, None
         self.about_to_draw(rendered)
         self.drawing.draw(rendered, number)
         self.arrived(rendered)

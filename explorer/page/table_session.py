@@ -100,8 +100,11 @@ class TableSession(Session):
     def palette_context(self) -> PaletteContext:
         """Return the table's page."""
         tables, shown = self._tables, self.shown
-        view = None if shown.is_early else shown.view
         address = address_of(self.query)
+        # While the page of another table is made, what is shown is not the table of the address: its names are not kept
+        # under that address, where others may see them.
+        is_of_address = address.table == address_of(self.drawn).table
+        view = None if shown.is_early or not is_of_address else shown.view
         return PaletteContext(tables.lake, address, view, tables.allow_commits, has_home=not tables.picks_files)
 
     def fits(self, query: str) -> bool:
@@ -190,6 +193,7 @@ class TableSession(Session):
                     wait=False,
                     by_person=request.by_person,
                     permit=partial(self._permit, address),
+                    shows_values=lambda facts: self.entry.may(Right.ROWS, OnShow(address.table, facts.location)),
                     is_wanted=lambda: request.query == self.query,
                 )
         except Cancelled as error:

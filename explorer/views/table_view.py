@@ -57,6 +57,7 @@ class TableView(param.Parameterized):
     width = param.Integer(default=1200, doc="Pixels that the strip is drawn for.")
     mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
     folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
+    values = param.Boolean(default=True, doc="Show values of rows, as the bounds of columns are.")
     at_hand = param.Boolean(default=False, doc="Draw the lanes that are at hand, and wait for no others.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:

@@ -7,10 +7,10 @@ table is opened to be changed. What is refused is recorded.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from explorer.activity.event import Event
-from explorer.auditing.erasure import Neighbour
+from explorer.auditing.erasure import Erasure, Neighbour, narrowed
 from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
@@ -18,6 +18,7 @@ from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import ChangeableTable
 from explorer.views.problems import LACKS_RIGHT
+from explorer.web.personal_results import PersonalResults
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
 from explorer.web.visible_tables import place_of
@@ -43,6 +44,8 @@ class PersonalTables:
         self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
         self.attempts, self.place, self.commits_with = catalog.attempts, catalog.place, catalog.commits_with
         self.lake, self.kept = catalog.lake, catalog.kept
+        if self.kept is not None and not self.rights.may(Right.ROWS, EVERYWHERE):
+            self.kept = PersonalResults(self.kept, self._narrowed)
         self._lock = threading.Lock()
         self._places: dict[str, set[Place]] = {}
 
@@ -112,19 +115,23 @@ class PersonalTables:
         if self.rights.may(Right.ROWS, EVERYWHERE):
             return others, folders
         readable = self._readable_folders(folders)
-        return self._readable(others, readable), readable
+        return (other for other in others if self._may_search(other.name, readable)), readable
 
-    def _readable(self, others: Iterable[Neighbour], folders: tuple[str, ...]) -> Iterator[Neighbour]:
-        for other in others:
-            # What is below these folders and cannot be searched is named by where it is, and must be said.
-            if other.name.startswith(folders):
-                yield other
-                continue
-            try:
-                self.require(Right.ROWS, other.name)
-            except ExplorerError:
-                continue
-            yield other
+    def _may_search(self, name: str, folders: tuple[str, ...]) -> bool:
+        """Return whether the rows of another table may be searched, which is in one of these folders or has a name."""
+        # What is below these folders and cannot be searched is named by where it is, and must be said.
+        if name.startswith(folders):
+            return True
+        try:
+            self.require(Right.ROWS, name)
+        except ExplorerError:
+            return False
+        return True
+
+    def _narrowed(self, proof: Erasure) -> Erasure:
+        """Return what somebody found out, without the tables whose rows this person may not search."""
+        folders = self._readable_folders(self._catalog.roots.locations)
+        return narrowed(proof, folders, lambda name: self._may_search(name, folders))
 
     def _readable_folders(self, folders: tuple[str, ...]) -> tuple[str, ...]:
         """Return the folders all of whose tables may be searched: no statement is about more."""

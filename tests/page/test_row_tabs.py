@@ -160,7 +160,7 @@ def test_a_version_is_asked_for_by_a_time_and_the_links_stay_at_its_number(catal
     refused = page(catalog, "tab=data&v=1999-01-01").regions["lead"]
     assert "No version at that time" in refused
     assert "Show v0" in refused
-    assert "by a time such as" in page(catalog, "tab=data&v=yesterday").regions["lead"]
+    assert "by a time such as" in page(catalog, "tab=data&v=someday").regions["lead"]
 
 
 def test_a_version_without_files_says_so(catalog: Catalog) -> None:
@@ -178,7 +178,7 @@ def test_there_is_no_page_of_rows_before_the_first(catalog: Catalog) -> None:
             work.of(RowsWork).turn(shown.view, Address.parse("?t=w/feed&tab=data"), back=back)
     for reading in (work.of(RowsWork), work.of(FeedWork)):
         with pytest.raises(RequestError, match="have been read yet"):
-            reading.listing_required()
+            reading.listing_required(shown.view)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -24,13 +25,14 @@ from explorer.core.versions.file_search import SearchResult
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.pages import table_page
-from explorer.page.tabs import handlers
+from explorer.page.tabs import case, export_named, handlers
 from explorer.page.tabs.data import RowsWork
 from explorer.page.tabs.erasure import ErasureDesk
 from explorer.page.window import Message, WindowWork
 from explorer.report.case_desk import CaseDesk
-from explorer.report.case_file import CaseFile, CommitPin, read_case
+from explorer.report.case_file import CaseFile, CommitPin, RowsPin, read_case
 from explorer.views import TableView
+from explorer.views.listing import Listing
 from explorer.views.rows import row_work
 from explorer.web.served_tables import Catalog
 from tests.support.comparison.audited_tables import loaded
@@ -350,6 +352,26 @@ def test_the_next_page_of_rows_is_followed_where_it_was_asked_for(root: Path, mo
     for query in (older, "?t=w/a&tab=data"):
         assert "rows-cancel" in _regions(root, query, work)["lead"], query
     assert "rows-cancel" not in _regions(root, "?t=w/a&tab=data&v=0", work)["lead"]
+
+
+def test_rows_of_one_table_are_neither_exported_nor_pinned_as_those_of_the_next(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = _read(root, monkeypatch, _page_of_rows)
+    export = export_named("data")
+    query = "?t=w/a&tab=data"
+    listing = export(_view(root, query, work), Address.parse(query), work)
+    assert isinstance(listing, Listing)
+    assert [row["id"] for row in json.loads(listing.to_json())] == [1]
+    for other in ("?t=w/b&tab=data", "?t=w/b"):
+        with pytest.raises(RequestError, match="No rows have been read yet"):
+            export(_view(root, other, work), Address.parse(other), work)
+    window = SimpleNamespace(work=work)
+    wanted = Message.read({"kind": "pin", "pin": "rows", "number": 1})
+    assert wanted is not None
+    assert isinstance(case._wanted(wanted, _view(root, query, work), window), RowsPin)
+    with pytest.raises(RequestError, match="No rows have been read yet"):
+        case._wanted(wanted, _view(root, "?t=w/b", work), window)
 
 
 def test_rows_of_a_table_are_not_those_of_the_one_that_takes_its_place(

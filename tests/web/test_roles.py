@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +22,11 @@ from explorer.activity.event import Event
 from explorer.activity.newest import NewestEntries
 from explorer.activity.reading import entries
 from explorer.activity.record import ActivityRecord
+from explorer.auditing.erasure import erasure_document
+from explorer.auditing.erasure.search import prove_erasure
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, TableNotFound
+from explorer.core.protocol.times import milliseconds
+from explorer.core.versions.file_search import SearchResult
 from explorer.page.address import address_of
 from explorer.page.entry import EXPORTS, MESSAGES, TABS, right_of_message
 from explorer.page.host import Identity, KnownBy
@@ -312,6 +321,154 @@ def test_a_desk_opens_no_table_that_may_not_be_changed(root: Path, record: Activ
     for name in at_least_one([NAMES["own"], NAMES["other"]]):
         with pytest.raises(NotAllowed, match="You may not plan and commit"):
             tables.open(name)
+
+
+# --- values, names, and results that others read
+
+VALUES = ("own-row", "own-row-2")
+"""The bounds of the column ``word`` of the own table."""
+
+
+@pytest.mark.parametrize("role", ["viewer", "auditor"])
+def test_bounds_and_lines_of_the_log_are_for_those_who_may_read_rows(
+    root: Path, record: ActivityRecord, role: str
+) -> None:
+    window, reads = Server(root, record, role).window(f"?t={NAMES['own']}"), Right.ROWS in ROLES[role]
+    for query in at_least_one(["&tab=columns", "&tab=columns&column=word", "&tab=files&file=1.parquet"]):
+        window.ask("go", query=f"?t={NAMES['own']}{query}")
+        settled(window, 8)
+        shown = json.dumps(window.session.shown.regions)
+        assert "word" in shown
+        assert all((value in shown) == reads for value in VALUES), query
+        assert ("not among your rights" in shown.lower()) != reads, query
+    window.ask("go", query=f"?t={NAMES['own']}&version=1")
+    settled(window, 8)
+    window.ask("raw")
+    settled(window, 8)
+    assert ("minValues" in told(window)) == reads
+
+
+def test_no_text_of_the_palette_leads_to_a_hidden_table(root: Path, record: ActivityRecord) -> None:
+    """Its names were read for somebody else, and the browser claims to remember it."""
+    for role in at_least_one(sorted(ROLES)):
+        server = Server(root, record, role)
+        server.catalog.list.begin(patience=10)
+        assert SECRET in asked_of_palette(server.window(f"?t={NAMES['hidden']}", "root"), SECRET)
+        for query in ("", f"?t={NAMES['own']}"):
+            window = server.window(query)
+            for text in ("", SECRET, SECRET.casefold(), "word", "person", "row", "table", "orders", "v1", "orders v1"):
+                answer = asked_of_palette(window, text).replace(f"\u201c{text}\u201d", "")
+                assert SECRET not in answer.replace(f"<b>{text}</b>", ""), (role, query, text)
+
+
+def test_the_palette_answers_a_person_who_sees_no_table(root: Path, record: ActivityRecord) -> None:
+    """What others read is in the index all the same."""
+    server = Server(root, record, "viewer")
+    server.catalog.list.begin(patience=10)
+    asked_of_palette(server.window(f"?t={NAMES['hidden']}", "root"), SECRET)
+    answer = asked_of_palette(server.window("", "nobody"), "person")
+    assert "palette-empty" in answer or "Nothing" in answer or "No " in answer
+    assert SECRET not in answer
+
+
+def asked_of_palette(window: Window, text: str) -> str:
+    name = NAMES["hidden"]
+    recents = [["table", name, "", name], ["column", name, "", "word"], ["person", name, "", f"{SECRET}-person"]]
+    window.ask("palette", text=text, recents=recents)
+    settled(window, 4)
+    answers = (heard.get("regions", {}).get("palette-results") for heard in window.heard)
+    return str([answer for answer in answers if answer is not None][-1])
+
+
+def test_the_names_of_a_table_are_never_kept_under_the_address_of_the_next(root: Path, record: ActivityRecord) -> None:
+    """Somebody goes on from a hidden table, and asks the palette before the next page is there."""
+    server = Server(root, record, "viewer")
+    window = server.window(f"?t={NAMES['hidden']}", "root")
+    window.session.query = f"?t={NAMES['own']}"
+    asked_of_palette(window, "person")
+    assert SECRET not in asked_of_palette(server.window(f"?t={NAMES['own']}"), "person")
+
+
+def test_no_comparison_lane_or_range_tells_of_a_hidden_table(root: Path, record: ActivityRecord) -> None:
+    server = Server(root, record, "committer")
+    window = server.window(f"?t={NAMES['own']}")
+    pages = []
+    for other in at_least_one([NAMES["hidden"], NAMES["hidden"].replace("table", "tablx"), "lake/eu/link"]):
+        window.ask("go", query=f"?t={NAMES['own']}&tab=diff&with={other}")
+        settled(window, 12)
+        pages.append(json.dumps(window.session.shown.regions).replace("tablx", "table"))
+    assert pages[0] == pages[1], "as if it were not there"
+    assert SECRET not in pages[2]
+    home = server.window("?show=timeline")
+    settled(home, 60)
+    assert SECRET not in json.dumps([home.heard, home.session.shown.regions], default=str)
+    assert "own" in json.dumps(home.session.shown.regions)
+    home.ask("lane-card", name=NAMES["hidden"], first=0, last=1)
+    settled(home, 8)
+    assert leaks(json.dumps(home.heard, default=str)) == 0
+
+
+def test_a_shared_search_tells_a_person_of_no_table_that_is_hidden_from_that_person(
+    root: Path, record: ActivityRecord
+) -> None:
+    server, condition = Server(root, record, "viewer"), "word = 'own-row'"
+    found = server.tables("root")
+    others, looked_in = found.beside()
+    facts = found.facts(NAMES["own"])
+    names, one = pa.array(["1.parquet"]), pa.array([1], pa.int64())
+    files = SearchResult(
+        pa.table({"key": names, "rows": one, "digest": ["0" * 64]}),
+        pa.table({"request": [condition], "key": names, "visible": one, "masked": [0]}),
+        {},
+    )
+    now, wanted = milliseconds(datetime.now(UTC)), {condition: condition}
+    proof = prove_erasure(facts.log, wanted, now, lambda _: files, others=others, looked_in=looked_in)[condition]
+    assert SECRET in json.dumps(msgspec.to_builtins(erasure_document(proof)))
+    assert found.kept is not None
+    about = facts.location, facts.snapshot(facts.last).metadata.id, (condition,)
+    shared = found.kept.keep(about, {condition: proof}, 1)
+    shown = {}
+    for name in ("root", "ana"):
+        window = server.window(f"?t={NAMES['own']}&tab=erasure&where={quote_plus(condition)}&result={shared}", name)
+        settled(window, 8)
+        shown[name] = json.dumps(window.session.shown.regions)
+        assert "1.parquet" in shown[name]
+    assert SECRET in shown["root"]
+    assert SECRET not in shown["ana"]
+    assert NAMES["other"] in shown["ana"], "the tables that the person may search are still named"
+    window = server.window(f"?t={NAMES['own']}&tab=erasure&where={quote_plus(condition)}&result={shared}")
+    for export in at_least_one(["erasure-proof", "erasure-statement", "erasure-page"]):
+        window.ask("download", list=export, format="json")
+        settled(window, 8)
+    sent = [heard for heard in window.heard if heard.get("kind") not in ("patch", "page")]
+    assert "".join(map(readable, sent)).count(condition.partition(" ")[0]) >= 3
+    assert SECRET not in "".join(map(readable, sent))
+
+
+def readable(part: dict[str, Any]) -> str:
+    """Return a part of a download, with its bytes as text."""
+    texts = [json.dumps(part, default=str)]
+    for value in part.values():
+        if isinstance(value, bytes):
+            texts.append(value.decode("utf-8", "replace"))
+        elif isinstance(value, str):
+            with suppress(ValueError):
+                texts.append(b64decode(value, validate=True).decode("utf-8", "replace"))
+    return "".join(texts)
+
+
+def test_an_export_that_does_not_exist_writes_no_line(root: Path, record: ActivityRecord) -> None:
+    """A line of the record says what is done, in words of this program."""
+    catalog = Catalog([str(root / "lake")])
+    tables = PersonalTables(catalog, Recorder(record, Identity("s", "ana", KnownBy.LOGIN)))
+    entry = PersonalEntry(tables, Recorder(record, Identity("s", "ana", KnownBy.LOGIN)))
+    window = settled(Window(tables, f"?t={NAMES['own']}", entry=entry))
+    window.ask("download", list="all rows, by root")
+    settled(window, 4)
+    assert [entry.event.what for entry in entries(record.files)] == []
+    window.ask("download", list="files", format="json")
+    settled(window, 4)
+    assert [entry.event.what for entry in entries(record.files)] == ["files"]
 
 
 # --- the roles themselves

@@ -14,10 +14,10 @@ is not answered. Nothing here starts an engine or reads a clock.
 
 from explorer.auditing.erasure.document import erasure_document
 from explorer.auditing.erasure.neighbour_tables import Neighbour, NeighbourTable, out_of_reach
-from explorer.auditing.erasure.proof import Erasure, ErasureStep, MatchedPlace, UnansweredFile
+from explorer.auditing.erasure.proof import Erasure, ErasureStep, MatchedPlace, UnansweredFile, narrowed
 from explorer.auditing.erasure.traces import Trace
 
 __all__ = [
     "Erasure", "ErasureStep", "MatchedPlace", "Neighbour", "NeighbourTable", "Trace", "UnansweredFile",
-    "erasure_document", "out_of_reach",
+    "erasure_document", "narrowed", "out_of_reach",
 ]  # fmt: skip

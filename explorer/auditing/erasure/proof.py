@@ -8,7 +8,7 @@ at once.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -216,6 +216,24 @@ def erasure(
         steps=(*_relist(unlisted), *_repair(misleading), *_steps(basis, snapshot, where, places, traces.traces)),
         misleading=misleading,
         unlisted=unlisted,
+    )
+
+
+def narrowed(proof: Erasure, folders: Collection[str], admits: Callable[[str], bool]) -> Erasure:
+    """Return a proof without what it says of other tables that somebody may not know of.
+
+    Args:
+        proof: The proof.
+        folders: The folders all of whose tables the person may know of: no statement is about others.
+        admits: Says of the name of another table whether the person may know of it.
+    """
+    others = tuple(each for each in proof.other_tables if admits(each.name))
+    basis = msgspec.structs.replace(
+        proof.basis, looked_in=tuple(folder for folder in proof.basis.looked_in if folder in folders)
+    )
+    unread = proof.not_read[len(tuple(_not_read(proof.basis, proof.where))) :]
+    return msgspec.structs.replace(
+        proof, basis=basis, other_tables=others, not_read=(*_not_read(basis, proof.where), *unread)
     )
 
 

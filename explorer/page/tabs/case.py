@@ -83,7 +83,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
         "finding": lambda: FindingPin(id=message.text("rule"), subject=message.text("subject", _LONGEST_TEXT)),
         "file": lambda: FilePin(path=message.text("path", _LONGEST_TEXT), version=view.version),
         "plan": lambda: PlanPin(plan=window.work.of(ActDesk).document()),
-        "rows": lambda: _rows(window.work.of(RowsWork)),
+        "rows": lambda: _rows(window.work.of(RowsWork), view),
         "row": lambda: _story(view, window),
     }
     if what not in makers:
@@ -91,9 +91,9 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
     return makers[what]()
 
 
-def _rows(work: RowsWork) -> RowsPin:
-    """Return the rows that were read last, as they were shown."""
-    request, listing = work.asked, work.listing_required()
+def _rows(work: RowsWork, view: TableView) -> RowsPin:
+    """Return the rows of the table that were read last, as they were shown."""
+    request, listing = work.asked, work.listing_required(view)
     rows = msgspec.json.decode(listing.to_json(), type=list[dict[str, Any]])
     return RowsPin(version=request.version, where=request.where, rows=tuple(rows[:_MOST_ROWS]))
 

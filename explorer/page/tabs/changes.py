@@ -57,13 +57,13 @@ class FeedWork:
         """Stop a running read."""
         self._changes.cancel()
 
-    def listing_required(self) -> Listing:
-        """Return the changes that were read.
+    def listing_required(self, view: TableView) -> Listing:
+        """Return the changes that were read of the table of a view.
 
         Raises:
-            RequestError: None were.
+            RequestError: None were; those of another table, which this window has shown before, are not its changes.
         """
-        if (listing := self._changes.listing()) is None:
+        if (listing := self._changes.listing(view)) is None:
             raise RequestError("No changes have been read yet.", field="list")
         return listing
 
@@ -74,7 +74,7 @@ class FeedWork:
         origins = change_origins(view, inferred=inferred)
         found = self._changes.found(view, address.keys, address.where, inferred=inferred)
         result = found if isinstance(found, ChangePreview) else None
-        full = self._changes.listing() if result is not None else None
+        full = self._changes.listing(view) if result is not None else None
         listing = arranged(full, address) if full is not None else None
         shown = narrowed(listing, pinned(listing, address, 3))
         return {
@@ -138,8 +138,8 @@ def _open(window: Window) -> None:
         window.begin(partial(window.work.of(FeedWork).open, window.view, address))
 
 
-def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
-    return arranged(work.of(FeedWork).listing_required(), address)
+def _export(view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(FeedWork).listing_required(view), address)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 from urllib.parse import quote_plus
@@ -134,6 +134,8 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
         return None
     facts, profiles = view.facts, work.of(CardWork).profiles
     card = facts.keep(("column card", view.version, name), lambda: column_card(facts, view.version, name))
+    if card.glance is not None and not view.values:
+        card = replace(card, glance=card.glance.without_values())
     job, made = profiles.state(view, name), profiles.profile(view, name)
     values, wrong = None, 0
     extremes: tuple[tuple[str, str], ...] = ()
@@ -153,7 +155,10 @@ def list_glances(view: TableView, work: WindowWork, names: Sequence[str]) -> Rea
     """Return the columns of one page of a list at a glance."""
     snapshot = view.facts.snapshot(view.version)
     columns = (column_named(snapshot, name) for name in names)
-    return work.of(CardWork).glances.of(view, tuple(column for column in columns if column is not None))
+    read = work.of(CardWork).glances.of(view, tuple(column for column in columns if column is not None))
+    if view.values:
+        return read
+    return replace(read, columns={name: glance.without_values() for name, glance in read.columns.items()})
 
 
 def rows_are_of(view: TableView, rows: PagedRows) -> bool:

@@ -75,13 +75,13 @@ class RowsWork:
             raise RequestError("No rows have been read yet.", field="list")
         return self._rows.asked
 
-    def listing_required(self) -> Listing:
-        """Return the rows that were read.
+    def listing_required(self, view: TableView) -> Listing:
+        """Return the rows that were read of the table of a view.
 
         Raises:
-            RequestError: None were.
+            RequestError: None were; those of another table, which this window has shown before, are not its rows.
         """
-        if (listing := self._rows.listing()) is None:
+        if not self._rows.is_of(view) or (listing := self._rows.listing()) is None:
             raise RequestError("No rows have been read yet.", field="list")
         return listing
 
@@ -142,8 +142,8 @@ def _open(window: Window) -> None:
         window.begin(begin)
 
 
-def _export(_view: TableView, address: Address, work: WindowWork) -> Listing:
-    return arranged(work.of(RowsWork).listing_required(), address)
+def _export(view: TableView, address: Address, work: WindowWork) -> Listing:
+    return arranged(work.of(RowsWork).listing_required(view), address)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from explorer import formatting as fmt
+from explorer.core.errors import NotAllowed
 from explorer.core.protocol.table_properties.registry import AUTO_COMPACT
 from explorer.page.address import Address
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.window import Handler, Message, NewWindow, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.layout.chart import binary_size, partition_bars, size_bars, target_words
-from explorer.views.layout.file_card import file_card
+from explorer.views.layout.file_card import FileCard, file_card
 from explorer.views.layout.footer_work import FooterWork
 from explorer.views.layout.groups import FILE_COLOURINGS, writer_key, writer_of
 from explorer.views.layout.layout import FileChoice, TableLayout, chosen_files, table_layout
 from explorer.views.layout.optimize import optimize_estimate
 from explorer.views.listing import Listing
+from explorer.views.problems import LACKS_RIGHT, problem_of
 
 _LONGEST_PATH = 4_000
 _MEBIBYTE = 1 << 20
@@ -69,13 +71,22 @@ def _files(view: TableView, address: Address, work: WindowWork) -> Tab:
         "optimize_command": _command(facts.location, layout),
         "auto_compact": address.setting(AUTO_COMPACT.key, "true"),
         "writer_key": writer_key,
-        "file_card": file_card(facts, version, address.file) if address.file else None,
+        "file_card": _card(view, address.file) if address.file else None,
         "footer": footers.footer(view, address.file) if address.file else None,
         "footer_job": footers.state(view, address.file),
         "alerts": facts.alerts(version),
         "ticks": Ticks(address) if work.picks_files else None,
     }
     return Tab(values | listed(chosen_files(facts, version, choice), address))
+
+
+def _card(view: TableView, name: str) -> FileCard | None:
+    """Return the card of a file; its bounds are values of rows, for those alone who may read these."""
+    card = file_card(view.facts, view.version, name)
+    if card is None or view.values or not card.bounds:
+        return card
+    error = NotAllowed("Bounds are values of rows, and you may not read rows of this table.", reason=LACKS_RIGHT)
+    return replace(card, bounds=(), more_bounds=0, problem=problem_of(error))
 
 
 def _choice(address: Address) -> FileChoice:

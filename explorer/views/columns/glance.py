@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +19,7 @@ from explorer.core.protocol.statistics.column_summary import ColumnSummary
 
 _LONG_AGO: Final = timedelta(days=2)
 _LONGEST: Final = 24
+_NO_RIGHT: Final = "not among your rights"
 _FULL: Final = 200
 _NO_RANGE: Final = frozenset({"binary", "variant", "void"})
 _TIMES: Final = ("timestamp", "timestamp_ntz")
@@ -46,6 +47,10 @@ class ColumnGlance:
     max: str = ""
     null_count: str = ""
     known: bool = False
+
+    def without_values(self) -> ColumnGlance:
+        """Return what somebody may see of it who may not read rows: its bounds are values of rows."""
+        return replace(self, range=_NO_RIGHT, min="", max="", known=False) if self.known else self
 
 
 def glance_of(summary: ColumnSummary) -> ColumnGlance:

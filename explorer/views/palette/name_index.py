@@ -230,7 +230,10 @@ class NameIndex:
         served = np.array([places.get(block.table, -1) for block in joined.blocks], dtype=np.int64)
         owners = served[joined.blocks_of] if len(joined.blocks) else np.array([], dtype=np.int64)
         allowed = (owners >= 0) & np.isin(joined.kinds, [KINDS.index(cast("NameKind", kind)) for kind in kinds])
-        beside = [_holds(table_texts, word)[owners] | _kind_holds(word)[joined.kinds] for word in words]
+        # The last place is that of -1: a table that is not served, also where none is.
+        beside = [
+            np.append(_holds(table_texts, word), False)[owners] | _kind_holds(word)[joined.kinds] for word in words
+        ]
         unique = [score[joined.codes] for score in name_scores(joined.unique, words)]
         scores = np.where(allowed, joined_scores(unique, beside, len(joined.codes)), 0.0)
         kind_beside = [np.full(len(tables), bool(_kind_holds(word)[0])) for word in words]

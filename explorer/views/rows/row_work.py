@@ -233,8 +233,11 @@ class RangeChanges:
         mine = self._work.key == _changes_key(view, keys, where, inferred=inferred)
         return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
 
-    def listing(self) -> Listing | None:
-        """Return the changes that were read, if any were."""
+    def listing(self, view: ChosenVersions) -> Listing | None:
+        """Return the changes that were read of the table of a view, if any were."""
+        key = self._work.key
+        if not isinstance(key, tuple) or key[:2] != (view.facts.location, _table_id(view)):
+            return None
         result = self._work.result
         if not isinstance(result, ChangePreview):
             return None

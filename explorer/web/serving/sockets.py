@@ -80,6 +80,7 @@ class Socket(PageHandler, CheckedSocket):
     def __init__(self, application: Any, request: Any, **values: Any) -> None:
         super().__init__(application, request, **values)
         self.login = ""
+        self._person: tuple[str, tuple[str, ...]] = ("", ())
 
     def initialize(self, access: Access, tokens: DocumentTokens, **_values: Any) -> None:  # type: ignore[override]  # as Tornado means it
         """Take the arguments; the base class has taken its own."""
@@ -99,7 +100,7 @@ class Socket(PageHandler, CheckedSocket):
         elif not self.bokeh.take_document(document, self):
             self.answer_refusal(_OPEN_ALREADY)
         else:
-            self.login = identity.session
+            self.login, self._person = identity.session, (identity.name, identity.groups)
             # The application reads the person from the request of a document.
             self.request.identity = replace(identity, address=self.client)  # type: ignore[attr-defined]
 
@@ -122,9 +123,13 @@ class Socket(PageHandler, CheckedSocket):
             await super().on_message(fragment)
 
     def is_still_allowed(self) -> bool:
-        """Return whether the login session continues; close the socket if not."""
+        """Return whether the login session continues; close the socket if not.
+
+        It ends with the groups, too: what a page may show was decided by those that the person had when it was opened.
+        """
         identity = self._access.identity(self.request)
-        if identity is not None and identity.session == self.login:
+        is_same = identity is not None and (identity.name, identity.groups) == self._person
+        if identity is not None and identity.session == self.login and is_same:
             return True
         self.close(SIGNED_OUT, "signed out")
         return False

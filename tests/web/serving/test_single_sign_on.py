@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,7 +25,8 @@ from explorer.web.serving.people.oidc.access import OidcAccess
 from explorer.web.serving.people.oidc.provider import Provider
 from explorer.web.serving.people.oidc.settings import OidcSettings
 from tests.support.logs import hostile_tables, small_logs
-from tests.support.pages.raw_pages import Answer, Pages, served_here
+from tests.support.own_loop import run_apart
+from tests.support.pages.raw_pages import Answer, Pages, Talk, served_here
 from tests.support.pages.small_issuer import CLIENT, SECRET, Issuer, issuer
 
 
@@ -300,3 +303,26 @@ def test_an_issuer_without_tls_is_refused(url: str) -> None:
 def test_two_ways_to_sign_in_are_refused(root: Path, one: Issuer, tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="by one way"):
         serve(root, oidc=settings(one), basic_auth=tmp_path, start=False)
+
+
+def test_an_open_page_ends_with_the_groups_that_it_was_opened_with(pages: Pages, one: Issuer) -> None:
+    """What it shows was decided by them; the next page is of the groups that the person has now."""
+    one.claims = {"sub": "1", "preferred_username": "ana", "groups": ["eng"]}
+    cookie = signed_in(pages)
+    session_id = cookie.partition("=")[2]
+    access = next(each for each in gc.get_objects() if isinstance(each, OidcAccess) and session_id in each._known)
+
+    async def talk() -> int | None:
+        opened = await Talk.begin(pages, pages.ask("/?t=w/orders", Cookie=cookie).token, Cookie=cookie)
+        await opened.model("ReactiveESM")
+        one.claims["groups"] = ["ops"]
+        access._known[session_id] = replace(access._known[session_id], renews=0.0)
+        await opened.ask("hello", query="?t=w/orders")
+        until(lambda: access._known[session_id].person.groups == ("ops",))
+        await opened.ask("hello", query="?t=w/orders")
+        code = await opened.close_code()
+        await opened.close()
+        return code
+
+    assert run_apart(talk()) == 4401
+    assert pages.ask("/?t=w/orders", Cookie=cookie).status == 200, "the person is still signed in"

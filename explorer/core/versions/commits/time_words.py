@@ -87,16 +87,20 @@ def stated_time(text: str, now: datetime) -> StatedTime:
     iso = _iso(wanted)
     if iso is not None:
         return StatedTime(iso, _zone_name(iso), is_read=_clock_time(wanted) is not None)
+    try:
+        return _with_zone(wanted, now, text)
+    except OverflowError as error:
+        raise _none(text) from error  # it, or its UTC, is outside the years 1 to 9999
+
+
+def _with_zone(wanted: str, now: datetime, text: str) -> StatedTime:
+    """Return the time of a text that is words, or ISO 8601 with a zone of its own."""
     words, zone, name = _without_zone(wanted)
     if words != wanted and (clock := _clock_time(words)) is not None:
         return StatedTime(_placed(clock, zone, name, begins=clock.time() == time.min), name, is_read=False)
-    local = now.astimezone(zone)
-    made = _in_words(_plain(words), local, text)
+    made = _in_words(_plain(words), now.astimezone(zone), text)
     moment = made if made.tzinfo is not None else _placed(made, zone, name, begins=made.time() == time.min)
-    try:
-        moment.astimezone(UTC)
-    except OverflowError as error:
-        raise _none(text) from error
+    moment.astimezone(UTC)
     return StatedTime(moment.astimezone(zone), name, is_read=True)
 
 

@@ -147,6 +147,24 @@ def test_any_text_is_a_time_or_an_error_of_ours(text: str) -> None:
     assert zoned
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Jan 0001 Europe/Berlin",
+        "0001-01-01 00:00 Asia/Tokyo",
+        "0001-01-01 +14:00",
+        "31.12.9999 23:59 -23:59",
+        "end of 31 Dec 9999",
+        "end of 9999-12-31 -12",
+        "start of 0001-01-01 Asia/Tokyo",
+    ],
+)
+def test_a_time_at_the_ends_of_the_calendar_is_an_error_of_ours(text: str) -> None:
+    with pytest.raises(RequestError, match="is not a time") as found:
+        stated_time(text, NOW)
+    assert found.value.reason == NO_TIME
+
+
 def test_the_zone_is_stated_with_the_time() -> None:
     assert stated_time("yesterday 18:00", NOW).text == "Sat 2026-11-28 18:00 UTC"
     assert stated_time("yesterday 6pm Europe/Berlin", NOW).text == "Sat 2026-11-28 18:00 Europe/Berlin (17:00 UTC)"
