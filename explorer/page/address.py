@@ -39,7 +39,7 @@ _KEYS = {
     "partition": "part",
     "sizes": "size",
     "group": "group",
-    "files_by": "by",
+    "files_by": "paint",
     "metric": "metric",
     "change": "change",
     "find": "q",

@@ -246,7 +246,8 @@ class TableSession(Session):
             if not self.entry.may(Right.ROWS, shown):
                 return
             reading = shown, address.tab, address.compared, address.where, address.masked, address.row, address.keys
-            if reading != self._recorded:
+            names_rows = address.tab != "row" or address.row
+            if names_rows and reading != self._recorded:
                 event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
                 self.entry.record(event)
                 self._recorded = reading

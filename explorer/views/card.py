@@ -211,7 +211,7 @@ def profile_card(profile: Profile) -> Card:
     wrong = len(profile.findings)
     facts = [("incorrect statistics", fmt.count(wrong))] if wrong else []
     facts += [("for example", _wrong(each)) for each in profile.findings[:MOST]]
-    headings = ("column", "type", "nulls", "different values", "least", "greatest")
+    headings = ("column", "type", "nulls", "different values", "minimum", "maximum")
     rows = first_rows(headings, [_column(each) for each in profile.columns]) if profile.columns else None
     title = f"v{profile.version}: {fmt.plural(profile.rows, 'row')}, {fmt.plural(len(profile.columns), 'column')}"
     return Card(title, tuple(facts), rows, "danger" if wrong else "ok")

@@ -36,6 +36,7 @@ _ASPECTS: Final = {
     "domain": "metadata domain",
     "table": "table",
 }
+_PLURALS: Final = {"property": "properties"}
 _UNCOUNTED: Final = frozenset({"partitioning", "clustering", "description"})
 _SHOWN: Final = 2_000
 
@@ -124,10 +125,10 @@ def pair_view(found: TableComparison, steps: Sequence[AlignmentStep]) -> PairVie
 def _verdict(found: TableComparison) -> str:
     differing = {(each.aspect, each.name): None for each in found.differences if not each.own}
     counted = Counter(name if aspect == "table" else _ASPECTS[aspect] for aspect, name in differing)
-    parts = [word if word in _UNCOUNTED else fmt.plural(number, word) for word, number in counted.items()]
+    parts = [word if word in _UNCOUNTED else fmt.plural(number, word, _PLURALS.get(word)) for word, number in counted.items()]
     definition = f"The definition differs: {_joined(parts)}." if parts else "Both tables have the same definition."
-    amounts = [pair.name for pair in found.differing_amounts if pair.name != "columns"]
-    unknown = [pair.name for pair in found.amounts if pair.differs is None]
+    amounts = [_amount(pair).name for pair in found.differing_amounts if pair.name != "columns"]
+    unknown = [_amount(pair).name for pair in found.amounts if pair.differs is None]
     numbers = f" They differ in {_joined(amounts)}." if amounts else " All known counts and sizes are equal."
     doubt = f" Unknown: {_joined(unknown)}." if unknown else ""
     bounds = found.differing_bounds
@@ -156,7 +157,7 @@ def _differences(found: TableComparison) -> Listing:
         "second": [each.second for each in rows],
     }
     table = pa.table({key: pa.array(texts, pa.string()) for key, texts in columns.items()})
-    titles = {"aspect": "what", "name": "name", "what": "of it", "first": "here", "second": "there"}
+    titles = {"aspect": "kind", "name": "name", "what": "differs in", "first": "here", "second": "there"}
     shown = tuple(ListingColumn(key, title, unknown="none") for key, title in titles.items())
     return Listing("table-differences", shown, table, ("aspect", "name", "first", "second"))
 

@@ -76,7 +76,7 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
     page.locator("#f-expression").fill("id < 5")
     page.get_by_text("Ready.").wait_for()
     assert "id: long" in page.locator("#act-note-expression").inner_text()
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview plan").click()
     page.get_by_role("button", name="Check the data").click()
     page.locator("#look").get_by_role("button", name="Cancel").wait_for()
     assert page.evaluate("document.activeElement.textContent") == "Cancel"
@@ -100,13 +100,13 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
     page.get_by_role("link", name=f"Delete these {number} rows").click()
     page.locator("#f-where").wait_for()
     assert page.locator("#f-where").input_value() == "(id < 5) IS NOT TRUE"
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview plan").click()
     page.get_by_text(f"{number} rows in ").wait_for()
     page.get_by_role("link", name="Back to the plan: add a constraint").click()
     page.get_by_role("heading", name="Add constraint small").wait_for()
     page.get_by_role("link", name="Back", exact=True).click()
     page.locator("#f-expression").fill("id >= 0")
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview plan").click()
     page.get_by_role("button", name="Check the data").click()
     page.get_by_text("All 24 rows satisfy it.").wait_for()
 
@@ -198,7 +198,7 @@ def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any,
 def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/hostile&tab=act&act=set-description")
     page.locator("#f-description").fill("Now " + hostile_tables.HOSTILE)
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview plan").click()
     page.locator("#confirm-reason").fill(hostile_tables.HOSTILE)
     page.locator("#confirm-name").fill("hostile")
     page.locator("#actions summary").last.click()

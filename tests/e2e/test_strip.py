@@ -284,8 +284,8 @@ def test_every_sign_is_named_at_any_width(opened: Any, width: int) -> None:
 
 def test_colours_follow_the_author_by_choice(at: Any) -> None:
     page = at(LONG)
-    page.get_by_role("button", name="Signs, colours and axis").click()
-    page.get_by_role("link", name="colour by author").click()
+    page.get_by_role("button", name="Signs, colors and axis").click()
+    page.get_by_role("link", name="color by author").click()
     settle(page)
     assert "colour=author" in page.url
     assert {"ana", "ben", "others"} == set(page.locator(".legend .chip").all_inner_texts())
@@ -297,7 +297,7 @@ def test_colours_follow_the_author_by_choice(at: Any) -> None:
 
 def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
     page = at(f"{LONG}&v=400")
-    page.get_by_role("button", name="Signs, colours and axis").click()
+    page.get_by_role("button", name="Signs, colors and axis").click()
     page.get_by_role("link", name="by commit time").click()
     settle(page)
     assert "axis=time" in page.url

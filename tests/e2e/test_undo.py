@@ -68,12 +68,12 @@ def commit(page: Any, table: str, reason: str, button: str) -> None:
 
 def test_a_rename_is_undone_from_its_receipt_and_nothing_else(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=lake/names&tab=act&act=rename-column&f.column=s&f.to=t")
-    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_role("button", name="Preview plan").click()
     commit(page, "names", "a better name", "Commit v2")
     page.get_by_role("link", name="Undo v2").click()
     page.get_by_text("Rename t to s again. No other commit is undone.").wait_for()
     page.get_by_text("this commit alone").wait_for()
-    page.get_by_role("link", name="Show the plan").click()
+    page.get_by_role("link", name="Preview plan").click()
     page.get_by_role("heading", name="Rename").wait_for()
     commit(page, "names", "the old name was right", "Commit v3")
     table = explorer.open_table(root / "names")
@@ -97,7 +97,7 @@ def test_a_restore_past_an_erasure_is_refused_until_it_is_accepted_by_name(
     assert lost.locator("tr.erases").count() == 1
     assert "nightly load" in lost.inner_text()
     page.get_by_text("erased rows return").wait_for()
-    page.get_by_role("link", name="Show the plan").click()
+    page.get_by_role("link", name="Preview plan").click()
     page.get_by_text("Nothing is committed unless you accept this by name.").wait_for()
     assert page.locator("form[data-confirm]").count() == 0
     page.get_by_text("Accept by name\u2026").click()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
-from explorer.page.address import Address
+from explorer.page.address import _KEYS, Address
 from explorer.page.tabs import TABS, tab_named
 from explorer.views.act.intent_form import offered_kinds
 
@@ -24,6 +24,13 @@ def test_state_is_read_back() -> None:
         3,
     )
     assert Address.parse(address.to()) == address
+
+
+def test_no_two_fields_share_a_key() -> None:
+    """Grouping of the list of tables once had the key of the coloring of files, and was refused."""
+    grouped = Address.parse("?by=owner")
+    assert (grouped.grouping, grouped.files_by, grouped.to()) == ("owner", "writer", "?by=owner")
+    assert len({*_KEYS.values()}) == len(_KEYS)
 
 
 def test_none_puts_a_field_back() -> None:

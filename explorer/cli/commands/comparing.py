@@ -245,7 +245,7 @@ def _print(found: TableComparison, preview: RowDiffPreview | None, steps: tuple[
     first, second = (f"v{each.version} of {each.table}" for each in (found.first, found.second))
     console().print(f"{first} compared with {second}")
     listing(
-        ["what", "name", "of it", "first", "second"],
+        ["kind", "name", "differs in", "first", "second"],
         (
             (
                 each.aspect,

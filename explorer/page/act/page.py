@@ -115,7 +115,7 @@ def _logged(view: TableView, address: Address, sheet: DeskSheet) -> Values:
             "guards": (),
             "counts": "",
             "writes_commit": False,
-            "steps": _steps(address, _COMMIT, done=True),
+            "steps": (),
         }
     shown = _receipt(replace(address, act=ended.draft.question.kind), ended)
     return shown | {"receipt": replace(ended.receipt, facts=(*ended.receipt.facts, *seal_facts(logged)))}

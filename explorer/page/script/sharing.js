@@ -32,7 +32,9 @@ export function svgText(drawing, ground) {
 // A figure of plotly as SVG text, on the page's ground: on its own it has none.
 export async function figureText(plotly, plot, ground) {
   const { width, height } = plot._fullLayout;
-  const layout = { ...plot.layout, paper_bgcolor: ground, width, height };
+  // Elsewhere the letters can be wider: a note with a size would be cut to the one that it has here.
+  const annotations = (plot.layout.annotations || []).map(({ width: _width, height: _height, ...note }) => note);
+  const layout = { ...plot.layout, annotations, paper_bgcolor: ground, width, height };
   const address = await plotly.toImage({ data: plot.data, layout }, { format: "svg", width, height });
   return decodeURIComponent(address.slice(address.indexOf(",") + 1));
 }

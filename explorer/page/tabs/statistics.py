@@ -262,7 +262,7 @@ def _why_nothing(view: TableView, address: Address, names: list[str], column: st
     if not names:
         return NoRanges(
             "No column can have statistics",
-            "Only columns of simple types outside arrays and maps have a least and a greatest value.",
+            "Only columns of simple types outside arrays and maps have a minimum and a maximum.",
             address.column,
         )
     if not column:

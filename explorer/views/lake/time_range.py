@@ -79,7 +79,8 @@ class TimeRange:
         """Return the text of a range twice as long around it, which ends now at the latest."""
         span = self.end - self.start
         end = min(self.end + span // 2, self.now) if self.end < self.now else self.now
-        return range_text(end - 2 * span, end)
+        first = end - 2 * span
+        return range_text(first, end) if end < self.now else f"{_minute(first)}~"
 
 
 def time_range(text: str, now: datetime, since: datetime | None = None) -> TimeRange:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from explorer import formatting as fmt
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class RowDifferences:
 
     Attributes:
         columns: Names of the columns shown: keys first, then those that changed, then the others.
+        numeric: For each of them, whether its values are numbers.
         changed: How many of them changed in some row that is shown.
         more_columns: Columns that are not shown.
         rows: The rows.
@@ -52,6 +55,7 @@ class RowDifferences:
     """
 
     columns: tuple[str, ...]
+    numeric: tuple[bool, ...]
     changed: int
     more_columns: int
     rows: tuple[DifferenceRow, ...]
@@ -82,6 +86,7 @@ def row_differences(preview: RowDiffPreview) -> RowDifferences:
     counts = preview.counts
     return RowDifferences(
         columns=tuple(shown),
+        numeric=tuple(_is_number(kind.field(name).type) for name in shown),
         changed=len(changed),
         more_columns=len(ordered) - len(shown),
         rows=tuple(_row(record, shown) for record in records),
@@ -94,6 +99,10 @@ def row_differences(preview: RowDiffPreview) -> RowDifferences:
         by_spark=preview.by_spark,
         reason=preview.reason,
     )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _row(record: Mapping[str, Any], columns: Sequence[str]) -> DifferenceRow:

@@ -39,8 +39,8 @@ _MASKED = (
 )
 _RANGES = (
     ListingColumn("path", "file", "path"),
-    ListingColumn("min", "least", "text"),
-    ListingColumn("max", "greatest", "text"),
+    ListingColumn("min", "minimum", "text"),
+    ListingColumn("max", "maximum", "text"),
     ListingColumn("null_count", "nulls", "number", "unknown"),
     ListingColumn("num_records", "rows", "rows", "unknown"),
     ListingColumn("tight", "bounds", "text", "unknown"),

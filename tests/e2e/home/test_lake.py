@@ -114,7 +114,7 @@ def test_the_timeline_is_brushed_filtered_and_leads_to_a_commit(watched: Any, la
     lanes = page.locator("#lanes tbody tr")
     assert lanes.count() == 6
     assert page.locator("#lanes td.lane canvas").count() == 5
-    assert "silent for 9 days; usually a commit every day" in lanes.filter(has_text="quiet").inner_text()
+    assert "no commit for 9 days; usually one every day" in lanes.filter(has_text="quiet").inner_text()
     assert "cannot be read" in lanes.filter(has_text="damaged").inner_text()
     box = page.locator("#overview svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.85, box["y"] + 20)

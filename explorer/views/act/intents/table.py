@@ -68,7 +68,8 @@ def _set_headline(intent: intents.SetProperties) -> Headline:
 
 
 def _unset_headline(intent: intents.UnsetProperties) -> Headline:
-    return Headline("Unset", counted(intent.keys, "property", "properties"), "\n".join(intent.keys))
+    shown = "\n".join(intent.keys) if len(intent.keys) > 1 else ""
+    return Headline("Unset", counted(intent.keys, "property", "properties"), shown)
 
 
 TABLE_INTENTS: Final = IntentGroup(
