@@ -117,7 +117,7 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
 def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/optimize&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E%3D+0&step=plan")
     page.get_by_label("Your name").fill("Ana <b>")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Ana <b> · can commit").wait_for()
     assert page.locator("form[data-confirm]").count() == 0
     page.get_by_text("Commit without knowing").click()
@@ -160,7 +160,7 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
 ) -> None:
     page = act("?t=act/described&tab=act&act=set-description&f.description=What+a+row+is&step=plan")
     page.get_by_label("Your name").fill("Ana")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Ana · can commit").wait_for()
     page.locator("#confirm-reason").fill("People asked")
     page.reload()

@@ -19,6 +19,7 @@ export class Palette {
     const { dialog, field } = this;
     field.addEventListener("input", () => {
       this.moved = "";
+      this.awaited = null;
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.ask(), TYPING);
     }, { signal });
@@ -36,6 +37,7 @@ export class Palette {
   open() {
     if (this.dialog.open) return;
     this.field.value = this.moved = "";
+    this.awaited = null;
     this.dialog.showModal();
     this.field.focus();
     this.ask();
@@ -52,6 +54,7 @@ export class Palette {
     this.field.setAttribute("aria-expanded", String(options.length > 0));
     const same = this.moved && options.find((option) => this.moved === (option.dataset.recent || option.dataset.href));
     this.choose(same || options[0]);
+    this.takeAnswered();
     clearTimeout(this.again);
     if (this.dialog.open && this.page.place("palette-said")?.matches("[data-pending]")) {
       this.again = setTimeout(() => this.dialog.open && this.ask(), AGAIN);
@@ -105,7 +108,8 @@ export class Palette {
       this.choose(options[to], true);
     } else if (event.key === "Enter" && !event.isComposing) {
       event.preventDefault();
-      if (this.chosen) this.take(this.chosen, event.ctrlKey || event.metaKey);
+      this.awaited = { apart: event.ctrlKey || event.metaKey };
+      this.takeAnswered();
     } else if (event.key === "Tab") {
       event.preventDefault(); // the field is all that takes keys here
     }
@@ -125,6 +129,15 @@ export class Palette {
     if (!scroll) return;
     this.moved = option.dataset.recent || option.dataset.href;
     option.scrollIntoView({ block: "nearest" });
+  }
+
+  // Enter takes what answers the text in the field: pressed before the answer is there, it waits for it.
+  takeAnswered() {
+    const answered = this.page.place("palette-said")?.dataset.text;
+    if (!this.awaited || answered !== this.field.value.trim()) return;
+    const { apart } = this.awaited;
+    this.awaited = null;
+    if (this.chosen) this.take(this.chosen, apart);
   }
 
   take(option, apart) {
