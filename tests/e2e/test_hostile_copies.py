@@ -1,4 +1,4 @@
-"""What is saved of a page whose table, columns, and values are hostile runs nothing, asks for nothing, leads nowhere."""
+"""What is saved of a page with hostile names and values runs nothing, asks for nothing, and leads nowhere."""
 
 from __future__ import annotations
 

@@ -366,7 +366,7 @@ def test_rows_of_one_table_are_neither_exported_nor_pinned_as_those_of_the_next(
     for other in ("?t=w/b&tab=data", "?t=w/b"):
         with pytest.raises(RequestError, match="No rows have been read yet"):
             export(_view(root, other, work), Address.parse(other), work)
-    window = SimpleNamespace(work=work)
+    window: Any = SimpleNamespace(work=work)
     wanted = Message.read({"kind": "pin", "pin": "rows", "number": 1})
     assert wanted is not None
     assert isinstance(case._wanted(wanted, _view(root, query, work), window), RowsPin)
