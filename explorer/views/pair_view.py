@@ -125,7 +125,9 @@ def pair_view(found: TableComparison, steps: Sequence[AlignmentStep]) -> PairVie
 def _verdict(found: TableComparison) -> str:
     differing = {(each.aspect, each.name): None for each in found.differences if not each.own}
     counted = Counter(name if aspect == "table" else _ASPECTS[aspect] for aspect, name in differing)
-    parts = [word if word in _UNCOUNTED else fmt.plural(number, word, _PLURALS.get(word)) for word, number in counted.items()]
+    parts = [
+        word if word in _UNCOUNTED else fmt.plural(number, word, _PLURALS.get(word)) for word, number in counted.items()
+    ]
     definition = f"The definition differs: {_joined(parts)}." if parts else "Both tables have the same definition."
     amounts = [_amount(pair).name for pair in found.differing_amounts if pair.name != "columns"]
     unknown = [_amount(pair).name for pair in found.amounts if pair.differs is None]

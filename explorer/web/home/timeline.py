@@ -170,9 +170,7 @@ def _lane_row(row: TableSummary, lane: Lane | None, axis: TimeRange, *, begins: 
         return LaneRow(row, None, begins=begins)
     words = [text for bit, text in _KINDS if lane.kinds & bit]
     if lane.silent is not None and lane.usual is not None:
-        words.insert(
-            0, f"no commit for {_span(lane.silent)}; usually one every {_span(lane.usual).removeprefix('1 ')}"
-        )
+        words.insert(0, f"no commit for {_span(lane.silent)}; usually one every {_span(lane.usual).removeprefix('1 ')}")
     elif lane.silences:
         words.insert(0, f"{fmt.plural(len(lane.silences), 'silence')} against its rhythm")
     if lane.expected is not None and lane.usual is not None:
