@@ -81,4 +81,5 @@ def test_folders_of_the_path_lead_to_their_tables(opened: Any) -> None:
     page = opened(VECTORS)
     page.locator(".crumbs a", has_text="reference").click()
     page.locator(".list.tables").wait_for()
-    assert page.locator("#find-home").input_value() == "shop/reference/"
+    assert page.url.endswith("?facet=folder%3Ashop/reference")
+    assert page.locator("#home-facets [aria-checked=true]").inner_text().startswith("shop/reference")
