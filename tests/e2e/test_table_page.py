@@ -120,7 +120,7 @@ def test_every_tab_shows_its_part(opened: Any) -> None:
         ("Columns", "Names over versions", True),
         ("Deletion vectors", "rows masked", True),
         ("Statistics", "Ranges of", True),
-        ("Data", "only on request", False),
+        ("Data", "Rows at v6", False),
         ("Overview", "Over versions", True),
     ):
         page.get_by_role("link", name=tab, exact=True).click()

@@ -7,7 +7,7 @@ const STYLES = [
   "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "display", "visibility",
 ];
 const MOST_PICTURE = 16_384; // px on a side that a canvas can have
-const DEAD = "script, style, link, template, dialog, .sr, .skip, .menu:has(> .icon), .menu:has(> .button), .menu > .pop, button.icon, .pick, #toast, #spoken, #busy, .silence, [hidden], .off, iframe, object";
+const DEAD = "script, style, link, template, dialog, .sr, .skip, .menu:has(> .icon), .menu:has(> .button), .menu > .pop, button.icon, button.button, .pick, #toast, #spoken, #busy, .silence, [hidden], .off, iframe, object";
 
 // A drawing of the page's own as SVG text, with the styles that it has on the page.
 export function svgText(drawing, ground) {

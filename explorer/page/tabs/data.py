@@ -95,7 +95,7 @@ class RowsWork:
         return {
             "columns": top_fields(snapshot, MOST_OFFERED),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
-            "estimate": rows_estimate(snapshot, address.where),
+            "estimate": rows_estimate(snapshot, address.where, by_spark=mine and self._rows.needs_spark is not None),
             "lost": bool(view.facts.lost_data(view.version)),
             "alerts": view.facts.alerts(view.version),
             "available": snapshot.num_files > 0,

@@ -16,8 +16,8 @@ FILE_COLOURINGS: Final[tuple[Colouring, ...]] = ("writer", "age", "masked")
 _SEPARATOR: Final = "\x1f"
 _SHOWN: Final = 4
 _DAY: Final = 86_400_000
-_AGES: Final = ((1, "in the last 24 hours"), (7, "in the last 7 days"), (30, "in the last 30 days"),
-                (365, "in the last year"))  # fmt: skip
+_AGES: Final = ((1, "up to 24 hours old"), (7, "up to 7 days old"), (30, "up to 30 days old"),
+                (365, "up to a year old"))  # fmt: skip
 _SHARES: Final = ((0.0, "no masked rows"), (0.05, "up to 5 % masked"), (0.30, "5 to 30 % masked"),
                   (float("inf"), "over 30 % masked"))  # fmt: skip
 
@@ -103,7 +103,7 @@ def by_age(modified: Int64s, known: Mask, now: int) -> FileGroups:
     """
     days = (now - modified) / _DAY
     codes = np.searchsorted([limit for limit, _ in _AGES], days, side="left")
-    labels = [*(label for _, label in _AGES), "more than a year before"]
+    labels = [*(label for _, label in _AGES), "over a year old"]
     groups = [FileGroup(f"age-{place}", label, f"age-{place}") for place, label in enumerate(labels)]
     return _used(groups, np.where(known, codes, len(labels)).astype(np.int64), "age unknown")
 

@@ -360,8 +360,8 @@ def comparison_estimate(view: ChosenVersions) -> tuple[str, bool]:
     return f"The comparison reads {fmt.plural(reading.files, 'file')}, {fmt.size(reading.bytes)}.", True
 
 
-def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
-    """Return what reading the first rows of a version takes."""
+def rows_estimate(snapshot: Snapshot, where: str = "", *, by_spark: bool = False) -> str:
+    """Return what reading the first rows of a version takes; what only Spark reads waits for its start."""
     if not snapshot.num_files:
         return f"v{snapshot.version} has no live files, so there are no rows to read."
     files = fmt.plural(snapshot.num_files, "file")
@@ -378,7 +378,7 @@ def rows_estimate(snapshot: Snapshot, where: str = "") -> str:
     else:
         first = "its one file" if snapshot.num_files == 1 else f"the first of {files}"
         come = f"The first {PAGE_ROWS} rows come from {first}"
-    return f"{come}, which takes a second or two.{start_notice()}"
+    return f"{come}, which takes a second or two.{start_notice() if by_spark else ''}"
 
 
 def names_in(text: str) -> list[str]:

@@ -142,10 +142,10 @@ def name_hazard(walk: Walk) -> None:
     """c. A column means something else than before: since when, by whom, why? Ends at its history."""
     walk.table("customers")
     walk.click("link", "Columns", within="#tabs")
-    walk.see("changed hands", "#side")
+    walk.see("Reused column name", "#side")
     walk.stop()
     walk.click("link", "first_name", within="#rest", exact=True)
-    walk.see("the wrong way round", "#side")
+    walk.see("History", "#side")
     walk.stop()
 
 
@@ -155,10 +155,10 @@ def slow_query(walk: Walk) -> None:
     walk.click("link", "Statistics", within="#tabs")
     walk.stop()
     walk.fill("#funnel-where", "amount > 300")
-    walk.click("button", "Ask the log")
+    walk.click("button", "Find files")
     walk.wait(".funnels")
     walk.stop()
-    walk.click("link", "Plan the OPTIMIZE")
+    walk.click("link", "Plan OPTIMIZE")
     walk.stop()
     walk.click("button", "Preview plan")
     walk.wait("[data-plan]")
@@ -171,7 +171,7 @@ def auditor(walk: Walk) -> None:
     walk.click("link", "Audit", within="#tabs")
     walk.stop()
     with walk.page.expect_download() as download:
-        walk.click("button", "Download the report")
+        walk.click("button", "Download report")
     assert Path(download.value.path()).read_bytes().startswith(b"<!doctype html>")
 
 
@@ -283,6 +283,88 @@ def colleague(walk: Walk) -> None:
     there.close()
 
 
+def somewhere(walk: Walk) -> None:
+    """l. A column is in some table: which one, and what is it? Ends at its card."""
+    walk.press("Control+k")
+    walk.fill("#palette input", "discount")
+    walk.wait("#palette [role=option]:has-text('demo/sales/orders')")
+    walk.press("Enter")
+    walk.see("History", "#side")
+    walk.stop()
+
+
+def some_tables(walk: Walk) -> None:
+    """m. Of all tables, which have a loader that went silent? Ends at their list."""
+    walk.click("checkbox", "silent loader", within="#home-facets")
+    walk.wait("#home-facets [aria-checked=true]")
+    walk.stop()
+
+
+def one_row(walk: Walk) -> None:
+    """n. What became of one row, and by whom? Ends at its story."""
+    walk.table("orders")
+    walk.click("link", "Data", within="#tabs")
+    walk.wait("#lead table.list tbody tr")
+    walk.click_at("#lead table.list tbody tr a")
+    walk.see("Story of the row", "#lead")
+    walk.see("what happened", "#lead")
+    walk.stop()
+
+
+def one_commit(walk: Walk) -> None:
+    """o. A load came twice: how is one commit undone? Ends at the receipt."""
+    walk.table("invoices")
+    walk.click("link", "Undo v", within="#side")
+    walk.stop()
+    walk.click("link", "Preview plan")
+    walk.wait("#confirm-name")
+    walk.stop()
+    walk.fill("#confirm-reason", "loaded twice")
+    walk.fill("#confirm-name", "invoices")
+    walk.click_at("#commit")
+    walk.wait("[data-outcome=committed]")
+    walk.stop()
+
+
+def small_files(walk: Walk) -> None:
+    """p. Which files are small, and who wrote them? Ends at the card of a file."""
+    walk.table("orders")
+    walk.click("link", "Files", within="#tabs")
+    walk.see("under 1 MB were written by", "#lead")
+    walk.stop()
+    walk.click_at("#rest table.list td.path a, #lead table.list td.path a")
+    walk.see("Life in versions", "#side")
+    walk.stop()
+
+
+def lake(walk: Walk) -> None:
+    """q. When did all tables change, and which is silent? Ends at the timeline, the silent ones first."""
+    walk.click("link", "Timeline")
+    walk.click("link", "30 days")
+    walk.click("link", "silence", exact=True)
+    walk.wait("#lanes tbody tr")
+    walk.stop()
+
+
+def two_tables(walk: Walk) -> None:
+    """r. Two tables should be alike: are they? Ends at what differs, and what would align them."""
+    for title in ("ledger", "invoices"):
+        row = walk.page.locator("table.tables tr", has=walk.page.get_by_text(title, exact=True)).first
+        row.hover()
+        row.locator(".pick").click()
+        walk.clicks += 1
+    walk.click("link", "Compare", within="#home-pair")
+    walk.see("The definition differs", "#pair")
+    walk.stop()
+
+
+def maintenance(walk: Walk) -> None:
+    """s. Who vacuumed a table, and what did it delete? Ends at the line of its journal."""
+    walk.table("ledger")
+    walk.see("files deleted", "#side")
+    walk.stop()
+
+
 JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "a": last_night,
     "b": lost_rows,
@@ -295,6 +377,14 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "i": who_is_locked_out,
     "j": hidden_rows,
     "k": colleague,
+    "l": somewhere,
+    "m": some_tables,
+    "n": one_row,
+    "o": one_commit,
+    "p": small_files,
+    "q": lake,
+    "r": two_tables,
+    "s": maintenance,
 }
 
 

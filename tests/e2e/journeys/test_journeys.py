@@ -15,7 +15,7 @@ from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.spark,
-    pytest.mark.skipif(not WHOLE_DOSE, reason="eleven journeys with Spark take minutes: make prove walks them"),
+    pytest.mark.skipif(not WHOLE_DOSE, reason="journeys with Spark take minutes: make prove walks them"),
 ]
 
 

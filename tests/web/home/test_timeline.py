@@ -144,10 +144,10 @@ def test_groups_are_of_folders_of_catalogs_or_none(lake: Catalog) -> None:
     rows = known(lake)
     grouped = home_page(lake, Address(), rows).regions["lead"]
     assert grouped.count('class="group-row"') == 2
-    flat = home_page(lake, Address(group="none"), rows).regions["lead"]
+    flat = home_page(lake, Address(grouping="none"), rows).regions["lead"]
     assert 'class="group-row"' not in flat
     assert "lake/sales /</span>" in flat[flat.index("<tbody>") :]
-    assert "in no catalog" in home_page(lake, Address(group="catalog"), rows).regions["lead"]
+    assert "in no catalog" in home_page(lake, Address(grouping="catalog"), rows).regions["lead"]
 
 
 def test_another_window_shows_what_was_read_before_until_it_has_read_it_itself(lake: Catalog) -> None:
