@@ -17,8 +17,8 @@ from explorer.changed_rows.row_key import checked_key
 from explorer.core.errors import RequestError
 from explorer.core.protocol.arrow.arrays import mask
 from explorer.core.protocol.schema.data_types import VOID, PrimitiveType, StructType, format_column, type_name
+from explorer.core.versions.change_feed.key_files import KeyFiles, key_condition, live_between
 from explorer.core.versions.column_matching import ComparedSide, UncomparedColumn, compare_columns
-from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

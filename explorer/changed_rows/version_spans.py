@@ -27,7 +27,8 @@ def row_spans(store: LogStore, files: pa.Table, rows: pa.Table) -> pa.Table:
 
     Args:
         store: The table's store; deletion vectors are read from it.
-        files: The files, one row for each deletion vector that they had; columns of `explorer.core.versions.key_files`.
+        files: The files, one row for each deletion vector that they had; columns of
+            `explorer.core.versions.change_feed.key_files`.
         rows: The rows: any columns, then the file's decoded path and the row's index.
 
     Returns:

@@ -18,7 +18,6 @@ from explorer.configuration.in_force import in_force as now_in_force
 from explorer.configuration.in_force import using
 from explorer.configuration.place import configuration_place
 from explorer.core.errors import RequestError
-from explorer.storage.served_root import configured_roots, named_roots
 from explorer.variables import CONFIG_VARIABLE
 
 if TYPE_CHECKING:
@@ -103,6 +102,8 @@ def roots_of(places: Sequence[str] | None, argument: str) -> list[ServedRoot]:
         BadParameter: There are none.
         RequestError: `options_of` raises one.
     """
+    from explorer.storage.served_root import configured_roots, named_roots
+
     if places:
         return named_roots(places)
     if not (roots := configured_roots()):

@@ -87,8 +87,9 @@ def test_adding_one_touches_these_files_alone(words: str, files: list[str]) -> N
     assert _named_in(PACKAGE, words) == files
 
 
-def test_adding_a_tab_touches_its_module_its_template_and_the_list_of_tabs() -> None:
+def test_adding_a_tab_touches_its_module_its_template_the_list_of_tabs_and_the_rights_of_its_exports() -> None:
     assert _named_in(PACKAGE / "page", "deletion_vectors|deletion-vectors") == [
+        "page/entry.py",
         "page/tabs/__init__.py",
         "page/tabs/deletion_vectors.py",
         "page/templates/deletion-vectors.html",

@@ -13,15 +13,13 @@ from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
 from explorer.cli.commands.activity import RecordVerified
 from explorer.cli.commands.blame import BlameLine
-from explorer.cli.commands.cache import CacheLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.comparing import CompareDocument
 from explorer.cli.commands.compatibility import CompatibilityLine
-from explorer.cli.commands.config import ConfigDocument
+from explorer.cli.commands.config import CacheLine, ConfigDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
-from explorer.cli.commands.layout import LayoutDocument
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
@@ -29,6 +27,7 @@ from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.story import StoryLine
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine
 from explorer.cli.errors import ErrorDocument
+from explorer.cli.layout_output import LayoutDocument
 from explorer.core.maintenance.journal import MaintenanceEntry
 from explorer.core.transaction.commit_plan import PlanDocument
 from explorer.core.transaction.undoing.undo import UndoDocument

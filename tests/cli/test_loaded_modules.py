@@ -56,7 +56,7 @@ LOADED: dict[str, tuple[list[str], set[str]]] = {
     "columns": ([], HISTORY),
     "blame": ([], HISTORY),
     "history": ([], {*HISTORY, "core.versions.commits"}),
-    "diff": (["0", "1"], {*HISTORY, "core.versions.commits", "pydantic"}),
+    "diff": (["0", "1"], {*HISTORY, "core.versions.commits"}),
     "retention": ([], {*HISTORY, "core.transaction", "core.versions.change_feed"}),
     "verify": ([], {"core.log.checkpoint", "core.log.verify", "core.protocol.schema", "core.protocol.statistics"}),
     "compatibility": ([], {*HISTORY, *CHANGING, "core.transaction.commit", "core.versions.change_feed"}),

@@ -1,4 +1,4 @@
-"""``config``: what the configuration file, the environment, and the defaults come to."""
+"""``config`` and ``cache``: what settings come to, and what is cached between runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import typer
 
+from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.in_force import in_force
 from explorer.cli.output import emit, listing, note
@@ -18,11 +19,14 @@ from explorer.configuration.key_lines import Key, spelled
 from explorer.configuration.place import OFF
 from explorer.configuration.reading import ConfigurationFile, read_configuration
 from explorer.configuration.records import SECRETS, VARIABLES, Configuration
-from explorer.core.errors import InvalidConfiguration, RequestError
+from explorer.core.errors import InvalidConfiguration, RequestError, StorageError
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.times import from_milliseconds
 from explorer.credentials import HIDDEN, secrets_of, without_credentials
+from explorer.storage.index_folder import IndexFile, user_indexes
 from explorer.storage.served_root import ServedRoot, options_of_root
 from explorer.variables import CACHE_VARIABLE
+from explorer.version import VERSION
 
 ActionArgument = Annotated[
     Literal["check"], typer.Argument(metavar="[check]", help="Check the configuration, and print what is in force.")
@@ -179,3 +183,55 @@ def _source(setting: SettingLine) -> str:
     if setting.source == "file":
         return f"line {setting.line}"
     return setting.variable or "" if setting.source == "environment" else "default"
+
+
+CacheAction = Annotated[
+    Literal["list", "clear"], typer.Argument(metavar="[list|clear]", help="List the cached tables, or remove them.")
+]
+
+
+class CacheLine(JsonRecord, frozen=True, kw_only=True):
+    """A cached log, the most recently used first.
+
+    Attributes:
+        table: Null if the file is damaged, or of another version of this program.
+        last_used: ms since the epoch.
+    """
+
+    table: str | None
+    size_in_bytes: int
+    last_used: int
+
+
+def cache(action: CacheAction = "list", json: JsonFlag = False) -> None:
+    """List or clear the cache of table logs, which lets the next run read only new commits.
+
+    The cache is in your cache folder, or in the folder of the variable DELTA_EXPLORER_CACHE; the value `off`, or
+    --no-cache, disables it. You lose nothing by clearing it: the next run reads the logs in full.
+    """
+    indexes = user_indexes(VERSION)
+    if indexes is None:
+        if not json:
+            note(f"The cache is disabled: {CACHE_VARIABLE} is off.")
+        return
+    try:
+        files = indexes.files() if action == "list" else indexes.clear()
+    except OSError as error:
+        raise StorageError(
+            f"Cannot clear {indexes.folder}: {error.strerror or error}. Remove the folder.", path=str(indexes.folder)
+        ) from error
+    if json:
+        for file in files:
+            emit(CacheLine(table=file.location, size_in_bytes=file.size, last_used=file.used))
+        return
+    listing(
+        ["table", "size", "last used"], map(_row, files), f"The cache in {indexes.folder} is empty.", numbers=("size",)
+    )
+    if files:
+        verb = "are kept" if action == "list" else "were removed"
+        size = fmt.size(sum(file.size for file in files))
+        note(f"{size} of {fmt.plural(len(files), 'table')} {verb} in {indexes.folder}.")
+
+
+def _row(file: IndexFile) -> tuple[str, str, str]:
+    return file.location or fmt.UNKNOWN, fmt.size(file.size), fmt.timestamp(from_milliseconds(file.used))

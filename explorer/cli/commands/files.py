@@ -190,7 +190,7 @@ def files(
     if layout:
         if where is not None or limit is not None or spark is not None:
             raise RequestError("--layout describes all files, without Spark; leave out --where, --limit, and --spark.")
-        from explorer.cli.commands.layout import print_layout
+        from explorer.cli.layout_output import print_layout
 
         print_layout(opened, snapshot.version, as_json=json)
         return

@@ -74,7 +74,7 @@ def verify(table: TableArgument, json: JsonFlag = False) -> int:
             for each in report.problems
         )
         columns = ["kind", "version", "file", "detail", "next step"]
-        listing(columns, rows, "No problems were opened.", numbers=("version",))
+        listing(columns, rows, "No problems were found.", numbers=("version",))
         note(f"Chain head {report.chain_head or fmt.UNKNOWN}, last version {report.last_version}.")
     if any(each.breaking for each in report.problems):
         return _BROKEN

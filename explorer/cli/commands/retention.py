@@ -1,4 +1,4 @@
-"""``retention``: which versions can still be read, and until when that is safe."""
+"""``retention`` and ``maintenance``: until when versions can be read, and what was done to the files of a table."""
 
 from __future__ import annotations
 
@@ -230,3 +230,36 @@ def _runs(versions: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
             by or "",
             f"{reason}{named}{more}",
         )
+
+
+def maintenance(table: TableArgument, *, json: JsonFlag = False) -> int:
+    """List vacuums, log cleanups, checkpoints and log compactions: who, when, why, and what was deleted.
+
+    What this program did on this machine comes from its journal, with digests and deleted paths; vacuums by others come
+    from the log. The journal is in your state folder, or in the folder of the variable DELTA_EXPLORER_JOURNAL; the
+    value `off` disables it.
+    """
+    from explorer.views.table.maintenance import maintenance_line
+
+    entries = open_named(table).maintenance()
+    if json:
+        for entry in entries:
+            emit(entry)
+        return 0
+    lines = map(maintenance_line, entries)
+    listing(
+        ["time", "what", "by", "files", "reason", "recorded in"],
+        (
+            (
+                fmt.moment(line.time),
+                line.title if not line.trouble else f"{line.title}: {line.trouble}",
+                line.by,
+                line.files,
+                line.reason,
+                ", ".join(f"v{version}" for version in line.recorded_in),
+            )
+            for line in lines
+        ),
+        "No maintenance is recorded.",
+    )
+    return 0

@@ -102,7 +102,7 @@ def row_differences(preview: RowDiffPreview) -> RowDifferences:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _row(record: Mapping[str, Any], columns: Sequence[str]) -> DifferenceRow:

@@ -20,8 +20,8 @@ from explorer.core.protocol.schema.data_types import (
     StructType,
     type_name,
 )
+from explorer.core.versions.change_feed.key_files import KeyFiles, key_condition, live_between
 from explorer.core.versions.column_matching import ColumnComparison, ComparedSide, UncomparedColumn, compare_columns
-from explorer.core.versions.key_files import KeyFiles, key_condition, live_between
 from tests.support.logs.checkpoint_shapes import begun_late
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, remove, table, vector
 from tests.support.logs.small_proposals import protocol

@@ -151,10 +151,10 @@ def test_what_is_wrong_with_no_answer_alone_is_told_below_the_form(catalog: Cata
 
 def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
     desk = ActDesk(catalog, "", signed_in=False, changed=list)
-    for change, name in (("restore&f.version=last", "version"), ("compact-log&f.from=0&f.to=last", "to")):
-        address = Address.parse(f"?t=w/hostile&tab=act&act={change}")
-        regions = checked(catalog, desk, address, 0)
-        assert "is not a version. Enter a number" in regions[f"act-note-{name}"]
+    regions = checked(catalog, desk, Address.parse("?t=w/hostile&tab=act&act=restore&f.version=last"), 0)
+    assert "\u201clast\u201d is not a time. Write one such as yesterday" in regions["act-check"]
+    regions = checked(catalog, desk, Address.parse("?t=w/hostile&tab=act&act=compact-log&f.from=0&f.to=last"), 0)
+    assert "is not a version. Enter a number" in regions["act-note-to"]
 
 
 def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
