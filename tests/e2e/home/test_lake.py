@@ -145,12 +145,14 @@ def test_the_timeline_is_brushed_filtered_and_leads_to_a_commit(watched: Any, la
     assert "tab=diff" in page.url
 
 
-def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, lake_address: str, lake: Path) -> None:
-    page = opened(watched, lake_address, "?q=newcomer")
+def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, tmp_path: Path) -> None:
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
-    small_logs.write_log(lake / "sales" / "newcomer", [created])
-    page.locator("table.tables b", has_text="newcomer").wait_for(timeout=60_000)
-    assert listed(page, {"newcomer"})
+    small_logs.write_log(tmp_path / "lake" / "first", [created])
+    with served(tmp_path / "lake", SERVE, tmp_path / "server.log") as address:
+        page = opened(watched, address, "?q=newcomer")
+        small_logs.write_log(tmp_path / "lake" / "newcomer", [created])
+        page.locator("table.tables b", has_text="newcomer").wait_for(timeout=60_000)
+        assert listed(page, {"newcomer"})
 
 
 @pytest.mark.parametrize("query", ["?show=timeline&range=30d", "?facet=finding%3Asilent-loader&col=id"])
