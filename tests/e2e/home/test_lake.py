@@ -153,6 +153,7 @@ def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, tmp_path: 
         small_logs.write_log(tmp_path / "lake" / "newcomer", [created])
         page.locator("table.tables b", has_text="newcomer").wait_for(timeout=60_000)
         assert listed(page, {"newcomer"})
+        page.goto("about:blank")  # before its server ends
 
 
 @pytest.mark.parametrize("query", ["?show=timeline&range=30d", "?facet=finding%3Asilent-loader&col=id"])
