@@ -411,7 +411,12 @@ def check_maintenance(folder: Path, opened: explorer.Table, plan: MaintenancePla
     deleted = {file.path for file in plan.files if file.change == "delete"}
     assert there - left == deleted
     written = [file for file in plan.files if file.change == "write"]
-    assert bool(left - there) == bool(written)
+    commits = sorted(path for path in left - there if re.fullmatch(r"_delta_log/\d{20}\.json", path))
+    operations = [operation_of(folder / path) for path in commits]
+    assert operations == (["VACUUM START", "VACUUM END"] if by_files else [])
+    beside_commits = re.compile(r"_delta_log/(\d{20}\.(json|crc|checkpoint.*)|_last_checkpoint)")
+    new = {path for path in left - there if not (by_files and beside_commits.fullmatch(path))}
+    assert bool(new) == bool(written)
     assert (raw_state(folder) or before).files.keys() == before.files.keys()
     assert versions_in(plan.consequences.time_travel) == set(readable) - set(readable_versions(folder, files=by_files))
     if by_files:
@@ -421,6 +426,12 @@ def check_maintenance(folder: Path, opened: explorer.Table, plan: MaintenancePla
         assert isinstance(again, MaintenancePlan)
         assert again.files == (), "there is nothing left to do, and the table that did it knows"
     assert log.is_dir()
+
+
+def operation_of(commit: Path) -> str:
+    """The operation that a commit states."""
+    actions = map(json.loads, commit.read_text("utf-8").splitlines())
+    return str(next(action["commitInfo"]["operation"] for action in actions if "commitInfo" in action))
 
 
 def versions_in(text: str) -> set[int]:

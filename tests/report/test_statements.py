@@ -71,7 +71,8 @@ def test_after_the_steps_it_says_what_became_of_the_files_that_were_found(
     assert after.since is not None
     since = after.since
     assert (since.digest, since.copies, since.gone_files, since.left_files) == (before.digest, 2, 1, 0)
-    assert [(commit.operation, commit.reason) for commit in since.commits] == [("DELETE", "request 118")]
+    made = [("DELETE", "request 118"), ("VACUUM START", ""), ("VACUUM END", "")]
+    assert [(commit.operation, commit.reason) for commit in since.commits] == made
     table = explorer.open_table(root)
     assert after.chain_head == table.verify().chain_head
     assert {file.path: file.rows for file in after.read.files} == {
