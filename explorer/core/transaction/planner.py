@@ -20,7 +20,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.matrix import my_losses, used_clients
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.releases import writers_seen
-from explorer.core.errors import CorruptTable, ExplorerError
+from explorer.core.errors import CorruptTable, TableError
 from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.protocol.actions import Protocol
 from explorer.core.protocol.file_paths import decode_path
@@ -220,7 +220,7 @@ def _used(
     facts = client_facts()
     named = tuple(mine)
     if len(target.listing.commits) <= _MOST_READ:
-        with suppress(ExplorerError):  # who wrote it is then not known; the named clients are
+        with suppress(TableError):  # of a damaged log it is not known who wrote it; the named clients are
             named = with_writers(mine, writers_seen(target.provenance_record().commits, facts))
     return used_clients(*access_change(snapshot, proposal), facts, named) if named else ()
 
