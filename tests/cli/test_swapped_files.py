@@ -70,7 +70,7 @@ def test_a_record_of_audits_cuts_and_writes_the_file_that_it_read(
     record, now = tmp_path / "record", datetime.now(UTC)
     document = audit_document(explorer.open_table(table(tmp_path / "t")).audit(), "file:///t")
     with AuditRecord(record, AuditOptions(), now) as first:
-        first.add("file:///t", document)
+        first.add("file:///t", "", document)
     whole = record.read_bytes()
     record.write_bytes(whole + b'{"cut off')
     opened = Path.open
@@ -87,7 +87,7 @@ def test_a_record_of_audits_cuts_and_writes_the_file_that_it_read(
     with AuditRecord(record, AuditOptions(), now) as second:
         if when == "written to":
             swap(record, others)
-        second.add("file:///u", document)
+        second.add("file:///u", "", document)
         assert second.document("file:///t") == document
     assert others.read_bytes() == OTHERS
     lines = (tmp_path / "record-before").read_bytes()

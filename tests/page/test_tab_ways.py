@@ -133,7 +133,7 @@ def test_one_commit_has_no_chart_of_its_course(catalog: Catalog) -> None:
 def test_one_commit_names_its_only_sign_and_offers_nothing_to_compare_with(catalog: Catalog) -> None:
     one, many = (_page(catalog, f"?t=w/{name}").regions for name in ("narrow", "masked"))
     assert "<small>created</small>" in one["opening"]
-    for text in ('class="legend"', "compare with", "Choose the version to compare with"):
+    for text in ('class="legend"', "compared with", "Choose the version to compare with"):
         assert text not in one["strip"], text
     assert 'class="legend"' in many["strip"]
     assert "compared with" in many["strip"]

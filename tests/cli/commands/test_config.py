@@ -56,7 +56,7 @@ def test_check_prints_each_setting_and_where_it_comes_from(
 ) -> None:
     file = _file(
         tmp_path,
-        '[serve]\nport = 5008\n[serve]\nactivity = "r"\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\n',
+        '[serve]\nport = 5008\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\n',
     )
     monkeypatch.setenv("DELTA_EXPLORER_SPARK", "local[3]")
     settings = _checked(file, capfd)
@@ -164,7 +164,8 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
 ) -> None:
     file = _file(
         tmp_path,
-        'clients = "c.toml"\ndebug = true\n[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\nfolder = "f"\n'
+        'clients = "c.toml"\ndebug = true\n[serve]\nactivity = "r"\n'
+        '[spark]\nmaster = "local[2]"\n[cache]\nenabled = false\nfolder = "f"\n'
         "[limits]\n"
         "max_checkpoint_bytes = 5\nmax_decoded_bytes = 6\nstrict_types = true\n[deadlines]\nanalysis_seconds = 7\n"
         'expression_seconds = 8.5\n[unity_catalog]\nurl = "https://c"\ntoken_file = "t"\nfolders = ["l", "/m"]\n'
@@ -249,7 +250,8 @@ OF_ONE_CALL = {
     *("--note", "--operation", "--output", "--plan", "--reason", "--remove", "--request", "--resume"),
     *("--row-id", "--rows", "--rules", "--schema-version", "--signature", "--since", "--skip-holes", "--state"),
     *("--statement", "--summary", "--text", "--timestamp", "--title", "--to", "--try", "--until", "--user"),
-    *("--verify", "--version", "--what-if", "--where", "--yes"),
+    *("--verify", "--version", "--what-if", "--where", "--yes", "--across-renames", "--cloud-events", "--expect"),
+    *("--intents", "--kind", "--layout", "--other-version", "--table"),
 }
 """Options that say what is done, read, or written once: they are no settings."""
 

@@ -85,7 +85,7 @@ def test_what_one_visitor_ends_goes_on_for_the_others(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
     bucket.delay = 1.5
     catalog = Catalog(root_of(bucket))
-    one, other = catalog.visits.begin(), catalog.visits.begin()
+    one, other = catalog.visits.begin(catalog.list), catalog.visits.begin(catalog.list)
     heard = list[str]()
     for name, visit in at_least_one([("one", one), ("other", other)]):
         visit.attend()
@@ -109,7 +109,7 @@ def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(buck
     small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
     bucket.delay = 1.5
     catalog = Catalog(root_of(bucket))
-    one, leaves = catalog.visits.begin(), catalog.visits.begin()
+    one, leaves = catalog.visits.begin(catalog.list), catalog.visits.begin(catalog.list)
     one.attend()
     leaves.attend()
     one.begin()
@@ -120,7 +120,7 @@ def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(buck
     one.begin(patience=1)
     assert catalog.list.listing().stopped, "what all ended does not begin by itself"
     bucket.delay = 0
-    late = catalog.visits.begin()
+    late = catalog.visits.begin(catalog.list)
     late.attend()
     late.begin(patience=60)
     assert (len(late.listing().refs), late.listing().stopped, one.listing().stopped) == (6, False, True)
@@ -129,7 +129,7 @@ def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(buck
 def test_a_search_that_a_visitor_asks_for_is_shown_to_that_visitor(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["t", "a/b/c/u"])
     catalog = Catalog(root_of(bucket))
-    asks, other = catalog.visits.begin(), catalog.visits.begin()
+    asks, other = catalog.visits.begin(catalog.list), catalog.visits.begin(catalog.list)
     asks.begin(patience=60)
     bucket.delay = 0.4
     asks.again()

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, joined, numbers, only_array
+from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, floats, joined, numbers, only_array, strings
 
 _UPDATES: Final = ("numUpdatedRows", "numTargetRowsUpdated")
 """Metrics of updated rows, of UPDATE and of MERGE."""
@@ -149,6 +149,8 @@ def _known_or_zero(history: pa.Table, name: str) -> Float64s:
 
 def _metric(maps: pa.ChunkedArray, name: str) -> Int64s:
     """Return a number of each map of texts; 0 where there is none that can be read."""
-    texts = pc.map_lookup(joined(maps), name, "first")
-    counts = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, None).cast(pa.int64())
+    # Arrow makes a scalar of a value of Python with pandas, which takes longer to load than all else here.
+    key, nothing = strings([name, None])
+    texts = pc.map_lookup(joined(maps), key, "first")
+    counts = pc.if_else(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), texts, nothing).cast(pa.int64())
     return numbers(counts)[0].astype(np.int64, copy=False)
