@@ -88,7 +88,7 @@ def test_a_record_of_audits_cuts_and_writes_the_file_that_it_read(
         if when == "written to":
             swap(record, others)
         second.add("file:///u", "", document)
-        assert second.document("file:///t") == document
+        assert second.document("file:///t", "") == document
     assert others.read_bytes() == OTHERS
     lines = (tmp_path / "record-before").read_bytes()
     assert lines.startswith(whole)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from explorer.core.log.commit_infos import plain_reason
 from explorer.core.protocol.arrow.arrays import Mask
+from explorer.core.protocol.arrow.records import records
 from explorer.core.versions.commits.amounts import row_amounts
 
 
@@ -118,7 +119,7 @@ def summaries(history: pa.Table, redated: Mask) -> list[CommitSummary]:
             redated=is_redated,
         )
         for row, added, removed, masked, rewritten, updated, updated_masked, is_redated in zip(
-            history.to_pylist(), *rows_of, redated.tolist(), strict=True
+            records(history), *rows_of, redated.tolist(), strict=True
         )
     ]
 
