@@ -148,7 +148,7 @@ def test_a_report_is_shown_with_its_sentence_and_its_digest() -> None:
     assert facts["digest"] == report.digest
     assert facts["made"] == "Sun 22 Nov 2026 12:00:00 UTC by ana, from log and replay"
     assert facts["summary"] == "".join(phrase.text for phrase in report.sentence)
-    assert card.tone == "warning"
+    assert card.tone == "info", "few masked rows in small files are no warning"
     assert "\n" not in repr(report)
 
 
