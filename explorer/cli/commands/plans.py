@@ -128,8 +128,7 @@ def commit(
     Exit code 0 if it was committed, otherwise 5: conflicted (with another commit), rejected (by a guard) or unknown
     (the answer of the store was lost, and the log does not show the commit yet).
     """
-    if not reason.strip():
-        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+    _check_reason(reason)
     use_spark(spark, spark_conf)
     wanted, who = parse_intent(read_intent(intent)), _user(user)
     target = _target(table, wanted)
@@ -139,12 +138,8 @@ def commit(
     if not json:
         _print_plan(planned)
     if planned.committable and not yes:
-        _confirm(target.location.rstrip("/").rpartition("/")[2])
-    try:
-        with patience("Committing"):
-            result = target.commit(planned, reason=reason, user=who)
-    except KeyboardInterrupt:
-        raise _interrupted(planned) from None
+        _confirm(target)
+    result = _carried_out(target, planned, reason, who)
     if json:
         emit(result.record())
     elif result.outcome == "committed":
@@ -173,8 +168,8 @@ def undo(
     Exit code 0 if the undo can be committed, or was; 5 if a guard fails, or is unknown and not accepted; 2 if nothing
     undoes the commit.
     """
-    if commit and not reason.strip():
-        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+    if commit:
+        _check_reason(reason)
     use_spark(spark, spark_conf)
     opened, who = open_named(table), _user(user)
     undone = opened.undo(version)
@@ -196,9 +191,8 @@ def undo(
             error = None if planned.committable else guard_failed(planned)
             break
         if not yes and not made:
-            _confirm(opened.location.rstrip("/").rpartition("/")[2])
-        with patience("Committing"):
-            result = opened.commit(planned, reason=reason, user=who)
+            _confirm(opened)
+        result = _carried_out(opened, planned, reason, who)
         made.append(result.record())
         if result.outcome != "committed":
             error = _error_of(result)
@@ -252,8 +246,23 @@ def _check_accepted(planned: Plan, accept: Sequence[str]) -> None:
             raise RequestError(f"There is no guard {name!r} to accept; the guards are: {', '.join(names)}.")
 
 
-def _confirm(name: str) -> None:
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise RequestError("The reason is empty. Give --reason a text; the history records it.")
+
+
+def _carried_out(target: explorer.Table | NewTable, planned: Plan, reason: str, user: str | None) -> PlanResult:
+    """Carry out a plan; an interrupted one may have been, and that is said."""
+    try:
+        with patience("Committing"):
+            return target.commit(planned, reason=reason, user=user)
+    except KeyboardInterrupt:
+        raise _interrupted(planned) from None
+
+
+def _confirm(target: explorer.Table | NewTable) -> None:
     """Ask for the table's name; without a terminal the name is read from standard input unasked."""
+    name = target.location.rstrip("/").rpartition("/")[2]
     if sys.stdin.isatty():
         sys.stderr.write(f"Type {fmt.plain(name)} to commit: ")
         sys.stderr.flush()

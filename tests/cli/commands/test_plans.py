@@ -227,11 +227,15 @@ def test_files_to_be_deleted_are_listed_with_the_reason_and_deleted_once_confirm
     assert short.code == 5
 
 
+@pytest.mark.parametrize("command", ["commit", "undo"])
 @pytest.mark.parametrize(("event", "committed"), [("os.link", False), ("os.remove", True)])
 def test_an_interrupt_while_committing_says_that_the_commit_may_be_there(
-    orders: Path, event: str, committed: bool
+    orders: Path, event: str, committed: bool, command: str
 ) -> None:
     """The interrupt comes at the moment at which the file gets its name, or right after it."""
+    if command == "undo":
+        opened = explorer.open_table(orders)
+        opened.commit(opened.plan({"kind": "set-description", "description": "old"}), reason="x")
     before = explorer.open_table(orders).latest_version()
     program = f"""
 import sys
@@ -248,9 +252,11 @@ def interrupt(event, arguments):
 sys.addaudithook(interrupt)
 main()
 """
-    arguments = ["commit", str(orders), '{"kind":"set-description","description":"new"}', "--reason", "x", "--yes"]
-    command = [sys.executable, "-c", program, *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    change = ['{"kind":"set-description","description":"new"}'] if command == "commit" else ["--commit"]
+    arguments = [command, str(orders), *change, "--reason", "x", "--yes", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, cwd=REPOSITORY
+    )
     error = json.loads(done.stderr)
     assert (done.returncode, error["error"]) == (130, "Cancelled")
     table = explorer.open_table(orders)
