@@ -50,7 +50,6 @@ from explorer.web.visit import Visits
 SPARK_DAYS = 60
 """The days that a sparkline shows: the same ones for every table."""
 _SPARK_BARS = 30
-_RECENT = RECENT
 _SUGGESTED = 500
 _CURRENT = 60.0
 """Seconds for which the summary of a table without a new commit is used again."""
@@ -384,17 +383,17 @@ def _bars(facts: TableFacts) -> tuple[SparkBar, ...]:
 
 
 def _recent(facts: TableFacts) -> RecentCommits:
-    newest = facts.commits.history.slice(max(len(facts.commits) - _RECENT, 0))
+    newest = facts.commits.history.slice(max(len(facts.commits) - RECENT, 0))
     names = zip(newest.column("user_name").to_pylist(), newest.column("engine_info").to_pylist(), strict=True)
     return RecentCommits(
-        tuple(facts.commits.times[-_RECENT:].tolist()),
+        tuple(facts.commits.times[-RECENT:].tolist()),
         tuple(user or (engine or "unknown").partition("/")[0] for user, engine in names),
-        len(facts.commits) > _RECENT,
+        len(facts.commits) > RECENT,
     )
 
 
 def _deeds(facts: TableFacts) -> Deeds:
-    start = max(len(facts.commits) - _RECENT, 0)
+    start = max(len(facts.commits) - RECENT, 0)
     newest = facts.commits.history.slice(start)
     ours = pc.starts_with(newest.column("engine_info"), f"{ENGINE}/").fill_null(False)
     chosen = newest.append_column("time", pa.array(facts.commits.times[start:])).filter(ours)
@@ -410,7 +409,7 @@ def _maintained(facts: TableFacts) -> Iterator[Deed]:
     except ExplorerError as error:
         _log.warning("the maintenance of %s cannot be read: %s", facts.name, error)
         return
-    for entry in entries[:_RECENT]:
+    for entry in entries[:RECENT]:
         if not entry.recorded_in:
             line = maintenance_line(entry)
             yield Deed(

@@ -161,13 +161,18 @@ def compare(
     with patience("Reading the logs"):
         one, two = open_named(table), open_named(other)
         found = one.compare(two, version=version, other_version=other_version)
-        steps = one.alignment(two, version=version, other_version=other_version) if intents else None
-        planned = None if steps is None else tuple(_planned(two, steps))
+        planned = tuple(_planned(two, _steps(one, two, found))) if intents else None
     preview = _rows(one, two, found, key or []) if rows else None
     if json:
         emit(_document(found, preview, planned))
     else:
         _print(found, preview, planned)
+
+
+def _steps(one: explorer.Table, two: explorer.Table, found: TableComparison) -> tuple[AlignmentStep, ...]:
+    from explorer.core.transaction.alignment import alignment
+
+    return alignment(one.snapshot(found.first.version), two.snapshot(found.second.version), found.differences)
 
 
 def _rows(one: explorer.Table, two: explorer.Table, found: TableComparison, keys: Sequence[str]) -> RowDiffPreview:
