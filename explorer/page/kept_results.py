@@ -16,7 +16,7 @@ from typing import Final
 
 MOST_RESULTS: Final = 100
 MOST_BYTES: Final = 64 << 20
-LASTING: Final = timedelta(days=7)
+LIFETIME: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class KeptResults:
     """The results that are kept; its methods may be called from any thread.
 
     Args:
-        most, most_bytes, lasting: How many at most, how many bytes in all, and for how long.
+        most, most_bytes, lifetime: How many at most, how many bytes in all, and for how long.
         now: The clock.
     """
 
@@ -42,10 +42,10 @@ class KeptResults:
         *,
         most: int = MOST_RESULTS,
         most_bytes: int = MOST_BYTES,
-        lasting: timedelta = LASTING,
+        lifetime: timedelta = LIFETIME,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._most, self._most_bytes, self._lasting, self._now = most, most_bytes, lasting, now
+        self._most, self._most_bytes, self._lifetime, self._now = most, most_bytes, lifetime, now
         self._lock = threading.Lock()
         self._kept: dict[str, KeptResult] = {}
 
@@ -58,7 +58,7 @@ class KeptResults:
             while self._kept and (len(self._kept) >= self._most or self._bytes() + size > self._most_bytes):
                 self._kept.pop(next(iter(self._kept)))
             id_ = secrets.token_urlsafe(18)
-            self._kept[id_] = KeptResult(about, value, size, self._now() + self._lasting)
+            self._kept[id_] = KeptResult(about, value, size, self._now() + self._lifetime)
             return id_
 
     def find(self, id_: str, about: Hashable) -> KeptResult | None:

@@ -19,7 +19,7 @@ class _Clock:
 
 def test_a_result_is_found_by_its_id_for_what_it_is_about_until_it_expires() -> None:
     clock = _Clock()
-    results = KeptResults(now=clock.now, lasting=timedelta(days=7))
+    results = KeptResults(now=clock.now, lifetime=timedelta(days=7))
     id_ = results.keep(("orders", "id = 1"), {"rows": 3}, 10)
     assert id_ is not None
     assert len(id_) >= 20

@@ -13,7 +13,7 @@ from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import encode_json
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
-from explorer.page.kept_results import LASTING, KeptResult, KeptResults
+from explorer.page.kept_results import LIFETIME, KeptResult, KeptResults
 from explorer.page.tab_spec import Document, Page, Tab, TabSpec, arranged, listed
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
@@ -137,7 +137,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "shares": desk.shares,
         "kept_until": None if kept is None else kept.until,
         "expired": bool(address.result) and kept is None and desk.shares,
-        "kept_days": LASTING.days,
+        "kept_days": LIFETIME.days,
         "outdated": proof_shown is not None and proof_shown.version < view.facts.last,
     }
     return Tab(

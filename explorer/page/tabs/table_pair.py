@@ -45,7 +45,7 @@ class IntentsFile(JsonRecord, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ComparedPair:
     """A comparison: the table of the page and its version, what was asked, the other table and its version."""
 
     model: TableFacts
@@ -75,7 +75,7 @@ class PairWork:
     def __init__(self, tables: Tables, changed: Callable[[], None]) -> None:
         self._tables = tables
         self._lock = threading.Lock()
-        self._found: _Found | None = None
+        self._found: _ComparedPair | None = None
         self._problem: tuple[tuple[str, str], Problem] | None = None
         self._rows: SparkWork[RowDiffPreview] = SparkWork(changed)
 
@@ -92,7 +92,7 @@ class PairWork:
                 model, changed = view.facts.snapshot(view.version), facts.snapshot(version)
                 compared = compare_tables(model, changed, (view.facts.location, facts.location))
                 shown = pair_view(compared, alignment(model, changed, compared.differences))
-                found, problem = _Found(view.facts, view.version, _asked(address), facts, version, shown), None
+                found, problem = _ComparedPair(view.facts, view.version, _asked(address), facts, version, shown), None
         except ExplorerError as error:
             found, problem = None, problem_of(error)
         with self._lock:
@@ -148,7 +148,7 @@ class PairWork:
             "rows_estimate": f"Spark reads all rows of both tables.{start_notice()}",
         }
 
-    def _of(self, view: TableView, address: Address) -> _Found | None:
+    def _of(self, view: TableView, address: Address) -> _ComparedPair | None:
         with self._lock:
             found = self._found
         return found if found is not None and found.is_of(view, address) else None
