@@ -291,6 +291,7 @@ class Reconciliation:
             MalformedAction: A line contains two file actions, or a path is not valid.
         """
         live, added, removed = self.live, self._added, self.removed
+        overlaid, respelled = self.overlaid, self.respelled
         for place, line in enumerate(commit.lines):
             if (add := line.add) is not None:
                 if line.remove is not None:
@@ -298,12 +299,14 @@ class Reconciliation:
                 key = canonical_key(add.path)
                 before = live.pop(key, None)
                 if before is not None and before.vector_id != add.vector_id:
-                    self.overlaid[key, before.vector_id] = before
+                    overlaid[key, before.vector_id] = before
                 elif before is not None:
                     self._respell(before, add.path)
-                self.overlaid.pop((key, add.vector_id), None)
+                if overlaid:
+                    overlaid.pop((key, add.vector_id), None)
                 live[key] = add
-                self.respelled.pop(add.path, None)
+                if respelled:
+                    respelled.pop(add.path, None)
                 added.add(key)
                 if removed:
                     removed.pop((key, add.vector_id), None)
@@ -313,8 +316,8 @@ class Reconciliation:
                 if current is not None and current.vector_id == vector_id:
                     del live[key]
                     self._respell(current, remove.path)
-                self.respelled.pop(remove.path, None)
-                self.overlaid.pop((key, vector_id), None)
+                respelled.pop(remove.path, None)
+                overlaid.pop((key, vector_id), None)
                 removed[key, vector_id] = remove
 
     def _respell(self, before: AddLine, path: str) -> None:
@@ -332,7 +335,7 @@ class Reconciliation:
             sources = [superseded.survivors(source) for source in before]
 
         def overlaid() -> list[FileSource]:
-            vectors = {key: line.vector_id for key, line in self.live.items()}
+            vectors = {key: line.vector_id for key, line in self.live.items()} if before else {}
             replaced = (superseded.overlaid(source, vectors) for source in before)
             return [LineSource(list(self.overlaid.values())), *(source for source in replaced if source is not None)]
 
