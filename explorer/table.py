@@ -19,11 +19,11 @@ import pyarrow as pa
 from explorer.configuration.in_force import in_force
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.core.log.catalog_commits import CommitCatalog
+from explorer.core.log.index_cache import IndexCache
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import zone_named
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address

@@ -82,7 +82,7 @@ class IndexFile(msgspec.Struct, frozen=True):
 
 
 class _Index:
-    """What is kept of one table: see `explorer.core.versions.index_cache.CachedIndex`."""
+    """What is kept of one table: see `explorer.core.log.index_cache.CachedIndex`."""
 
     def __init__(self, content: pa.Buffer, directory: _Directory, path: Path) -> None:
         self._content, self._path = content, path
@@ -101,7 +101,7 @@ class _Index:
 
 
 class IndexFolder:
-    """A folder of indexes: see `explorer.core.versions.index_cache.IndexCache`.
+    """A folder of indexes: see `explorer.core.log.index_cache.IndexCache`.
 
     Args:
         folder: The folder; it is made when something is to be kept.

@@ -42,6 +42,7 @@ COLUMNS = {
     "open": [],
     "list": ["add.path", "add.size", "add.modificationTime"],
     "statistics": ["add.path", "add.partitionValues", "add.stats"],
+    "statistics again": ["add.path", "add.partitionValues"],
     "snapshots": ["add.path"],
     "columns": [
         *("add.path", "add.size", "add.modificationTime", "add.partitionValues", "add.dataChange"),

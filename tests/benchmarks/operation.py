@@ -19,7 +19,7 @@ from tests.benchmarks.sets import FOLDER
 
 TEN = 10
 KEPT = FOLDER / "kept"
-AGAIN = {"history again": "history", "ten again": "ten"}
+AGAIN = {"history again": "history", "ten again": "ten", "statistics again": "statistics"}
 """What is measured out of what is kept of a table, and what that is without it."""
 
 

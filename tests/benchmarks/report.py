@@ -67,6 +67,7 @@ _NAMES = {
     "open": "open: version, protocol, schema",
     "list": "open and list all files",
     "statistics": "open and parse all statistics",
+    "statistics again": "the same out of what is kept",
     "columns": "open and list all files, all columns",
     "provenance": "provenance of every version alone",
     "history": "history with totals of every version",

@@ -22,6 +22,7 @@ from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import Commit, CommitFile, SmallActions, decode_commits, decode_small_actions
 from explorer.core.log.decoded_parts import DecodedPart, decode_joined, decode_parts
+from explorer.core.log.index_cache import IndexCache
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogSegment
 from explorer.core.log.similar_lines import SimilarLines
@@ -215,7 +216,10 @@ def advance_state(base: TableState | None, commits: Iterable[Commit], version: i
 
 
 def replay_files(
-    base: CheckpointReader | None, commits: Iterable[Commit], cache: ColumnCache | None = None
+    base: CheckpointReader | None,
+    commits: Iterable[Commit],
+    cache: ColumnCache | None = None,
+    indexes: Callable[[], IndexCache | None] | None = None,
 ) -> LogicalFiles:
     """Reconcile the file actions to the live files.
 
@@ -225,11 +229,12 @@ def replay_files(
         base: The checkpoint to begin with; None begins before the first commit.
         commits: The commits since, ascending.
         cache: Caches columns of checkpoints; None caches nothing.
+        indexes: Opens the cache of statistics of checkpoints between processes; None caches nothing.
     """
     newest = Reconciliation()
     for commit in commits:
         newest.apply(commit)
-    return newest.files(base, cache)
+    return newest.files(base, cache, indexes)
 
 
 class Superseded(msgspec.Struct, frozen=True):
@@ -325,13 +330,18 @@ class Reconciliation:
         if other_spelling(before.path, path):
             self.respelled[before.path] = before
 
-    def files(self, base: CheckpointReader | None, cache: ColumnCache | None = None) -> LogicalFiles:
+    def files(
+        self,
+        base: CheckpointReader | None,
+        cache: ColumnCache | None = None,
+        indexes: Callable[[], IndexCache | None] | None = None,
+    ) -> LogicalFiles:
         """Return the live files: the remaining ones of the checkpoint before the commits, then those added since."""
         sources: list[FileSource] = []
         before: list[FileSource] = []
         superseded = self.superseded()
         if base is not None:
-            before = list(base.files(cache))
+            before = list(base.files(cache, indexes))
             sources = [superseded.survivors(source) for source in before]
 
         def overlaid() -> list[FileSource]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.commit import decode_small_actions
 from explorer.core.log.commit_infos import read_commit_infos
+from explorer.core.log.index_cache import CachedIndex, IndexCache
 from explorer.core.log.log_path import LogPath
 from explorer.core.log.log_segment import LogListing, LogSegment
 from explorer.core.log.replay import read_small_actions
@@ -30,7 +31,6 @@ from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
 from explorer.core.versions.commit_times import file_times
 from explorer.core.versions.history import History, info_columns, record_table, time_columns
 from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
-from explorer.core.versions.index_cache import CachedIndex, IndexCache
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
 from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance

@@ -21,13 +21,13 @@ from explorer.core.errors import ExplorerError, RequestError, UnsupportedFeature
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.checkpoint.column_cache import ColumnCache
 from explorer.core.log.commit import Commit
+from explorer.core.log.index_cache import IndexCache
 from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import LogListing, LogSegment, list_log
 from explorer.core.log.replay import read_commits
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.times import aware_moment
 from explorer.core.versions.column_lineage import Lineage
-from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.located import data_file_of, located
 from explorer.core.versions.open_log.current import CurrentLog, LogSource
 from explorer.core.versions.open_log.histories import ReadOptions

@@ -27,6 +27,7 @@ from explorer.core.log.checkpoint.file_columns import (
     struct_with_nulls,
     unique_ids,
 )
+from explorer.core.log.checkpoint.statistics_cache import StatisticsCache
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
@@ -114,6 +115,7 @@ class CheckpointPart:
         action: Which rows; columns of `explorer.core.protocol.logical_files.SCHEMA` are those of ``add``.
         groups: Which row groups; None takes all.
         cache: The cache of the file; None caches nothing.
+        kept: The cache of its statistics between processes; None caches nothing.
 
     Raises:
         IncompleteCheckpoint: The file has no such rows, or a page is damaged.
@@ -125,12 +127,14 @@ class CheckpointPart:
         unreadable: Callable[[Exception], IncompleteCheckpoint],
         action: Literal["add", "remove"] = "add",
         groups: Sequence[int] | None = None,
+        *,
         cache: PartCache | None = None,
+        kept: StatisticsCache | None = None,
     ) -> None:
         self._rows = rows
         self._unreadable = unreadable
         self._action = action
-        self._cache = cache
+        self._cache, self._kept = cache, kept
         with self._reading():
             self._members = _members(rows.schema, action)
             if self._members and "path" not in self._members:
@@ -254,7 +258,10 @@ class CheckpointPart:
         Raises:
             IncompleteCheckpoint: A page is damaged.
         """
-        yield from in_parallel(partial(self._group_statistics, leaves), self._groups)
+        parsed = in_parallel(partial(self._group_statistics, leaves), self._groups)
+        if self._kept is not None:
+            self._kept.keep()
+        yield from parsed
 
     def present(self, leaves: Sequence[StatisticsLeaf]) -> Sequence[StatisticsLeaf]:
         """Return the columns that are in the texts of the files; all of them where there are columns instead."""
@@ -268,10 +275,13 @@ class CheckpointPart:
         return list(dict.fromkeys(leaf for some in texts for leaf in present_leaves(some, leaves)))
 
     def _group_statistics(self, leaves: Sequence[StatisticsLeaf], group: _Group) -> ParsedTexts:
-        if self._cache is None:
+        if self._cache is None and self._kept is None:
             return self._statistics(group.index, group.keep, leaves)
-        make = partial(self._statistics, group.index, group.files)
-        return group.left(self._cache.statistics(group.index, leaves, make), some_of)
+        parse: Callable[[Sequence[StatisticsLeaf]], ParsedTexts] = partial(self._statistics, group.index, group.files)
+        if self._kept is not None:
+            parse = partial(self._kept.statistics, group.index, parse=parse)
+        of_all = parse(leaves) if self._cache is None else self._cache.statistics(group.index, leaves, parse)
+        return group.left(of_all, some_of)
 
     def _starts(self) -> Int64s:
         """Return the index of the first file of each row group, and at the end the number of all files."""

@@ -7,18 +7,21 @@ commitInfo is ignored (D-22); removed domains are suppressed (DOMAIN-005).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import Final, Literal
 
 import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.log.checkpoint.column_cache import ColumnCache
+from explorer.core.log.checkpoint.column_cache import ColumnCache, PartCache
 from explorer.core.log.checkpoint.column_types import unusual_columns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
+from explorer.core.log.checkpoint.statistics_cache import StatisticsCache
 from explorer.core.log.commit import decode_commit
+from explorer.core.log.index_cache import IndexCache
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
 from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.table_state import TableState
@@ -92,19 +95,22 @@ class CheckpointReader:
             {domain.domain: domain for domain in domains if not domain.removed},
         )
 
-    def files(self, cache: ColumnCache | None = None) -> Sequence[FileSource]:
+    def files(
+        self, cache: ColumnCache | None = None, indexes: Callable[[], IndexCache | None] | None = None
+    ) -> Sequence[FileSource]:
         """Open the live files, those in sidecars included; their columns are read at first need.
 
         Args:
             cache: Caches their columns; None caches nothing.
+            indexes: Opens the cache of their statistics between processes; None caches nothing.
 
         Raises:
             IncompleteCheckpoint: A part or a sidecar is missing or unreadable.
             LimitExceeded: They are too many for one process.
         """
         if cache is None:
-            return self._files(None)
-        return cache.opened((self._store, self._checkpoint), partial(self._files, cache))
+            return self._files(None, indexes)
+        return cache.opened((self._store, self._checkpoint), partial(self._files, cache, indexes))
 
     def contents(self) -> tuple[list[CheckpointFile], list[AddLine]]:
         """Return the Parquet files with the live files, and the live files that a part in JSON contains itself.
@@ -179,26 +185,38 @@ class CheckpointReader:
         size = sum(part.size for part in self._checkpoint.parts)
         return rows, size + sum(sidecar.size_in_bytes for _, sidecar in self.sidecars())
 
-    def _files(self, cache: ColumnCache | None) -> list[FileSource]:
+    def _files(self, cache: ColumnCache | None, indexes: Callable[[], IndexCache | None] | None) -> list[FileSource]:
         sources: list[FileSource] = []
         version, size = self._checkpoint.version, sum(part.size for part in self._checkpoint.parts)
         check_checkpoint(version, size)
+        root, places = self._store.root, count()
+
+        def opened(path: str, part: LogPath, size: int) -> CheckpointPart:
+            kept = None if indexes is None else StatisticsCache(indexes, (root, next(places)), part, path, size)
+            part_cache = None if cache is None else cache.part(self._store, part, path)
+            return self._part(path, part, cache=part_cache, kept=kept)
+
         for part in self._checkpoint.parts:
             if part.name.endswith(".json"):
                 sources.append(LineSource([line.add for line in self._json_lines(part) if line.add is not None]))
             else:
-                sources.append(self._part(part.path, part, cache=cache))
+                sources.append(opened(part.path, part, part.size))
             sidecars = self._sidecars(part)
             size += sum(sidecar.size_in_bytes for sidecar in sidecars)
             check_checkpoint(version, size)
-            sources.extend(self._part(_path_of(sidecar), part, cache=cache) for sidecar in sidecars)
+            sources.extend(opened(_path_of(sidecar), part, sidecar.size_in_bytes) for sidecar in sidecars)
         return [source for source in sources if source.num_rows]
 
     def _part(
-        self, path: str, part: LogPath, action: Literal["add", "remove"] = "add", cache: ColumnCache | None = None
+        self,
+        path: str,
+        part: LogPath,
+        action: Literal["add", "remove"] = "add",
+        cache: PartCache | None = None,
+        kept: StatisticsCache | None = None,
     ) -> CheckpointPart:
-        part_cache = None if cache is None else cache.part(self._store, part, path)
-        return CheckpointPart(self._opened(path, part), partial(_unreadable_file, part, path), action, cache=part_cache)
+        unreadable = partial(_unreadable_file, part, path)
+        return CheckpointPart(self._opened(path, part), unreadable, action, cache=cache, kept=kept)
 
     def _small_rows(self, part: LogPath, names: tuple[str, ...]) -> dict[str, list[JsonValue]]:
         if part.name.endswith(".json"):

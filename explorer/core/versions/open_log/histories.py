@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import pyarrow as pa
 
 from explorer.core.log.checkpoint.column_cache import ColumnCache
+from explorer.core.log.index_cache import IndexCache
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.log_store import LogStore
-from explorer.core.versions.index_cache import IndexCache
 from explorer.core.versions.provenance import PROVENANCE, Provenance
 
 if TYPE_CHECKING:

@@ -224,7 +224,7 @@ class LogReader:
             same = remaining.commits == segment.commits and read == [path.version for path in segment.commits]
             read_now = commits if same else read_commits(self._store, remaining.commits)
             opened = base if remaining.checkpoint == segment.checkpoint else checkpoint_reader(self._store, remaining)
-            return replay_files(opened, read_now, self.options.columns)
+            return replay_files(opened, read_now, self.options.columns, self.options.indexes)
 
         return self.current.on_segment(segment.version, replay)
 
