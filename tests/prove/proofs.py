@@ -220,6 +220,12 @@ PROOFS: Final = (
         "columns that are kept of checkpoints beside a reading without them, in random steps over every table",
     ),
     Proof(
+        "kept-statistics",
+        _COMMITS,
+        "tests/core/log/checkpoint/test_statistics_cache.py",
+        "statistics that are kept of checkpoints beside a reading without them, on every table; broken at any byte",
+    ),
+    Proof(
         "signed-reports",
         _AUDIT,
         "tests/report/test_signed_reports.py",
