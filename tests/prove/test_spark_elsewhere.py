@@ -18,13 +18,17 @@ pytestmark = pytest.mark.skipif(
 
 # They start engines of their own, or need no engine.
 NOT_OF_ROWS = {"test_connect.py", "test_engine.py", "test_java.py", "test_start.py"}
+SPARK = REPOSITORY / "tests" / "spark"
+OF_ROWS = sorted({path.relative_to(SPARK).parts[0] for path in SPARK.rglob("test_*.py")})
 
 
-def test_a_connect_server_passes_every_test_of_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tests", OF_ROWS)
+def test_a_connect_server_passes_every_test_of_rows(tests: str, tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs the packages of pyspark[connect]")
-    tests = sorted((REPOSITORY / "tests" / "spark").rglob("test_*.py"))
+    here = SPARK / tests
+    files = sorted(here.rglob("test_*.py")) if here.is_dir() else [here]
     with connect_server(tmp_path) as address:
-        run_tests(address, *(str(test) for test in tests if test.name not in NOT_OF_ROWS))
+        run_tests(address, *(str(file) for file in files if file.name not in NOT_OF_ROWS))
 
 
 def test_a_cluster_of_two_workers_passes_a_few(tmp_path: Path) -> None:
