@@ -58,6 +58,7 @@ from explorer.web.html import (
     script_tag,
     sessions_json,
 )
+from explorer.web.limits import ServerLimits
 from explorer.web.panel_host import PanelHost
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
@@ -114,6 +115,7 @@ def create_app(
     record: ActivityRecord | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    limits: ServerLimits | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -125,6 +127,7 @@ def create_app(
         record: Where to record who does what; None for nowhere.
         roles: Who may do what; without any, everyone who may open the pages may do all that the server allows.
         contact: Whom people ask for more rights.
+        limits: What the people of the server have at the moment; None for a server without limits.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
@@ -148,7 +151,7 @@ def create_app(
         rights = PersonalRights() if given is None else given.of(identity.name, identity.groups)
         visible = visible_catalog(catalog, rights)
         tables = PersonalTables(visible, recorder, rights)
-        entry = PersonalEntry(tables, recorder)
+        entry = PersonalEntry(tables, recorder, limits)
         if address_of(query).table:
             return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
         return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(), later=True)

@@ -240,6 +240,7 @@ class Catalog(FollowedTables):
         table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
         table.sources = self.sources
+        table.known_by = None  # the entry of the person's windows records it
         return self._sharing(ref, table)
 
     def other(self, name: str) -> TableFacts:

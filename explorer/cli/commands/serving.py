@@ -29,7 +29,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.cli.tables import location_of
-from explorer.configuration.records import Serve
+from explorer.configuration.records import Limits, Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
@@ -39,6 +39,7 @@ from explorer.storage.served_roots import MOST_TABLES
 from explorer.variables import OIDC_SECRET_VARIABLE
 
 if TYPE_CHECKING:
+    from explorer.web.limits import PersonLimits
     from explorer.web.serving.people.oidc.settings import OidcSettings
     from explorer.web.serving.people.proxy_login import ProxyLogin
 
@@ -156,6 +157,47 @@ class ServeFlags:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LimitFlags:
+    """The flags of ``serve`` that have a key of the same name in ``[limits]``; None where one is not given."""
+
+    pages_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--pages-per-person", metavar="N", min=1, help="Pages that a person may have open (default: 100)."
+        ),
+    ] = None
+    jobs_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs-per-person",
+            metavar="N",
+            min=1,
+            help="Jobs of a person that run on Spark or wait for it (default: 10).",
+        ),
+    ] = None
+    exports_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--exports-per-person",
+            metavar="N",
+            min=1,
+            help="Exports that are made for a person at once (default: 4).",
+        ),
+    ] = None
+    spark_jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--spark-jobs", metavar="N", min=1, help="Jobs of all people that run on Spark at once (default: 4)."
+        ),
+    ] = None
+
+    def over(self, values: Limits) -> Limits:
+        """Return the values of the configuration with the given flags in place of theirs."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return msgspec.structs.replace(values, **{name: value for name, value in given.items() if value is not None})
+
+
 class ServerReady(JsonRecord, frozen=True, kw_only=True):
     """The server is ready: its address, and the folders that it serves."""
 
@@ -184,6 +226,7 @@ def serve(
     roots: RootsArgument = None,
     *,
     flags: ServeFlags,
+    limits: LimitFlags,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
     clients: ClientsOption = None,
@@ -199,7 +242,13 @@ def serve(
     use_clients(clients)
     served = roots_of(None if roots is None else list(map(location_of, roots)), "ROOT")
     places = tuple(roots or (root.place for root in served))
-    _serve(served, flags.over(in_force().values.serve), lambda url: ServerReady(url=url, roots=places), as_json=json)
+    _serve(
+        served,
+        flags.over(in_force().values.serve),
+        lambda url: ServerReady(url=url, roots=places),
+        limits=limits.over(in_force().values.limits),
+        as_json=json,
+    )
     return 0
 
 
@@ -286,6 +335,7 @@ def _serve(
     settings: Serve,
     document: Callable[[str], msgspec.Struct],
     *,
+    limits: Limits | None = None,
     as_json: bool,
     people: bool = True,
 ) -> None:
@@ -321,6 +371,7 @@ def _serve(
         proxy_login=proxy_login,
         roles=roles,
         contact=in_force().values.contact,
+        limits=_person_limits(limits or in_force().values.limits),
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),
@@ -332,6 +383,19 @@ def _serve(
             raise
         # Another program took the usual port in the meantime.
         served(port=0)
+
+
+def _person_limits(values: Limits) -> PersonLimits:
+    """Return how much one person may have, by the configuration and the flags."""
+    from explorer.web.limits import PersonLimits
+
+    given = {
+        "pages": values.pages_per_person,
+        "jobs": values.jobs_per_person,
+        "exports": values.exports_per_person,
+        "spark_jobs": values.spark_jobs,
+    }
+    return PersonLimits(**{name: value for name, value in given.items() if value is not None})
 
 
 def _oidc() -> OidcSettings | None:
