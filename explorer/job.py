@@ -85,7 +85,7 @@ class Job(Generic[Result]):
 
     @property
     def phase(self) -> str:
-        """What it does now, for people: while it waits for its turn, its place; while its engine starts, how far it is."""
+        """What it does now, for people: its place while it waits for its turn, how far its engine is while it starts."""
         turn = self._turn
         if not self._phase and turn is not None and (place := turn.place):
             return f"Waiting for Spark: place {place:,} in the queue"

@@ -114,7 +114,7 @@ class RecordWriter:
             with suppress(InvalidStateError):
                 asked.answer.set_exception(error)
             return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raised where it is waited for, and logged
             with suppress(InvalidStateError):
                 asked.answer.set_exception(error)
             _log.exception("a line of the activity record could not be made")

@@ -244,7 +244,7 @@ class Session(ABC):
             self._handle_waiting()
 
     def _handle_waiting(self) -> None:
-        """Handle what came, in its order; while something is recorded that must be on the disk first, the rest waits."""
+        """Handle what came, in its order; while something must be recorded before it is done, the rest waits."""
         while self._waiting and not self._is_recording:
             handler, message = self._waiting.popleft()
             self.tasks.guarded(partial(self._admit, handler, message), message.number)

@@ -119,6 +119,7 @@ class ExplorerApplication(BokehTornado):
         access: Access,
         record: ActivityRecord | None = None,
         login_pages: LoginPages = (),
+        *,
         limits: ServerLimits | None = None,
     ) -> None:
         applications = build_applications({"/": app}, title="Delta Table Explorer", location=False)

@@ -126,7 +126,7 @@ def serve(
     else:
         access = _access(rights, chosen, users, announced)
     gate = Gate(address, chosen, public, proxies)
-    server = listen(ExplorerApplication(app, gate, access, record, pages, counted), sockets)
+    server = listen(ExplorerApplication(app, gate, access, record, pages, limits=counted), sockets)
     if start:
         _heed_signals(server)
     if isinstance(access, TokenAccess):
