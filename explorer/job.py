@@ -85,7 +85,7 @@ class Job(Generic[Result]):
 
     @property
     def phase(self) -> str:
-        """What it does now, for people: its place while it waits for its turn, how far its engine is while it starts."""
+        """What it does now, for people: its place while it waits for its turn, then how far its engine is."""
         turn = self._turn
         if not self._phase and turn is not None and (place := turn.place):
             return f"Waiting for Spark: place {place:,} in the queue"

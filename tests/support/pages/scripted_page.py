@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -43,6 +42,7 @@ class ScriptedPage:
         last: The newest version that its strip has.
         title: The title of its window.
         notices: What stood above its content, in words, each once.
+        closed: Whether its socket is closed.
     """
 
     query: str
@@ -51,6 +51,7 @@ class ScriptedPage:
     last: int = -1
     title: str = ""
     notices: set[str] = field(default_factory=set)
+    closed: bool = False
 
     _number: int = 0
     _model: str = ""
@@ -94,6 +95,8 @@ class ScriptedPage:
         """
         self._number += 1
         number = self._number
+        if self.closed:
+            raise PageFailed(f"{self.query}: {kind} was asked of a closed page")
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
             await self.tell(kind, number=number, **fields)
@@ -120,16 +123,14 @@ class ScriptedPage:
         if self._connection is not None:
             self._connection.close()
         if self._reading is not None:
-            with suppress(PageFailed):
-                await asyncio.wait_for(self._reading, 60)
+            await asyncio.wait_for(self._reading, 60)
 
     async def leave(self) -> None:
         """Break the connection off, as a machine does that loses its network."""
         if self._connection is not None and (stream := self._connection.stream) is not None:
             stream.close()
         if self._reading is not None:
-            with suppress(PageFailed):
-                await asyncio.wait_for(self._reading, 60)
+            await asyncio.wait_for(self._reading, 60)
 
     async def _connect(self, origin: str, token: str, headers: dict[str, str], patience: float) -> None:
         address = origin.replace("http", "ws", 1) + "/ws"
@@ -154,14 +155,22 @@ class ScriptedPage:
             await self._connection.write_message(json.dumps(part))
 
     async def _read(self) -> None:
-        """Read messages, of three parts each, until the socket is closed."""
+        """Read messages until the socket is closed; an error is that of everything that waits for an answer."""
         assert self._connection is not None
-        while True:
-            parts = [await self._connection.read_message() for _ in range(3)]
-            if None in parts:
-                self._fail(f"{self.query}: the socket was closed ({self._connection.close_code})")
-                return
-            self._take(json.loads(parts[0])["msgtype"], str(parts[2]))
+        why = "the socket was closed"
+        try:
+            while (head := await self._connection.read_message()) is not None:
+                header = json.loads(head)
+                rest = [await self._connection.read_message() for _ in range(2 + 2 * header.get("num_buffers", 0))]
+                if None in rest:
+                    break
+                self._take(header["msgtype"], str(rest[1]))
+        except Exception as error:
+            why = f"a message could not be read: {error!r}"
+            raise
+        finally:
+            self.closed = True
+            self._fail(f"{self.query}: {why} ({self._connection.close_code})")
 
     def _fail(self, why: str) -> None:
         for answer in self._answers.values():
@@ -176,7 +185,8 @@ class ScriptedPage:
         if msgtype != "PATCH-DOC":
             return
         for event in json.loads(content)["events"]:
-            values = _plain(event.get("msg_data", {}).get("values"))
+            sent = event.get("msg_data")
+            values = _plain(sent.get("values")) if isinstance(sent, dict) else None
             data = values.get("data") if isinstance(values, dict) else None
             if isinstance(data, dict):
                 self._hear(data)
