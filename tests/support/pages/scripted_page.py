@@ -25,6 +25,7 @@ _NEWS: Final = re.compile(r"New: v(\d+)")
 _LAST: Final = re.compile(r'data-version-last="[^"]*[?;]v=(\d+)')
 _PROBLEM: Final = re.compile(r'data-kind="(\w+)"><b>([^<]*)</b> <span>([^<]*)')
 _LARGEST: Final = 2**27
+_PATIENCE: Final = 120.0
 
 
 class PageFailed(AssertionError):
@@ -56,12 +57,13 @@ class ScriptedPage:
     _number: int = 0
     _model: str = ""
     _connection: WebSocketClientConnection | None = None
-    _answers: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
+    _answers: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     _reading: asyncio.Task[None] | None = None
-    _document: asyncio.Future[str] | None = None
+    _opened: asyncio.Future[Any] | None = None
+    _document: asyncio.Future[Any] | None = None
 
     @classmethod
-    async def open(cls, origin: str, query: str, *, cookie: str = "", patience: float = 120) -> ScriptedPage:
+    async def open(cls, origin: str, query: str, *, cookie: str = "", patience: float = _PATIENCE) -> ScriptedPage:
         """Open an address, connect its socket, and say hello.
 
         Args:
@@ -87,7 +89,7 @@ class ScriptedPage:
         await page.ask("hello", query=query, theme="light", shown="light", mark=mark[1], patience=patience, **screen)
         return page
 
-    async def ask(self, kind: str, *, patience: float = 120, **fields: object) -> dict[str, Any]:
+    async def ask(self, kind: str, *, patience: float = _PATIENCE, **fields: object) -> dict[str, Any]:
         """Send a message of the page's script, and return what answers it.
 
         Raises:
@@ -106,7 +108,7 @@ class ScriptedPage:
         finally:
             self._answers.pop(number, None)
 
-    async def go(self, query: str, *, patience: float = 120) -> dict[str, Any]:
+    async def go(self, query: str, *, patience: float = _PATIENCE) -> dict[str, Any]:
         """Ask for another address, as a person does."""
         self.query = query
         return await self.ask("go", query=query, asked=True, patience=patience)
@@ -123,14 +125,14 @@ class ScriptedPage:
         if self._connection is not None:
             self._connection.close()
         if self._reading is not None:
-            await asyncio.wait_for(self._reading, 60)
+            await asyncio.wait_for(self._reading, _PATIENCE)
 
     async def leave(self) -> None:
         """Break the connection off, as a machine does that loses its network."""
         if self._connection is not None and (stream := self._connection.stream) is not None:
             stream.close()
         if self._reading is not None:
-            await asyncio.wait_for(self._reading, 60)
+            await asyncio.wait_for(self._reading, _PATIENCE)
 
     async def _connect(self, origin: str, token: str, headers: dict[str, str], patience: float) -> None:
         address = origin.replace("http", "ws", 1) + "/ws"
@@ -138,10 +140,12 @@ class ScriptedPage:
             address, headers={"Origin": origin, **headers}, connect_timeout=patience, request_timeout=patience
         )
         self._connection = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=_LARGEST)
-        self._document = asyncio.get_running_loop().create_future()
+        self._opened, self._document = (asyncio.get_running_loop().create_future() for _ in range(2))
         self._reading = asyncio.create_task(self._read())
-        await self._send("PULL-DOC-REQ", {})
         try:
+            # What is sent before the server has taken the socket is lost.
+            await asyncio.wait_for(self._opened, patience)
+            await self._send("PULL-DOC-REQ", {})
             document = await asyncio.wait_for(self._document, patience)
         except TimeoutError as error:
             raise PageFailed(f"{self.query}: the document did not come") from error
@@ -173,13 +177,14 @@ class ScriptedPage:
             self._fail(f"{self.query}: {why} ({self._connection.close_code})")
 
     def _fail(self, why: str) -> None:
-        for answer in self._answers.values():
-            if not answer.done():
+        for answer in (*self._answers.values(), self._opened, self._document):
+            if answer is not None and not answer.done():
                 answer.set_exception(PageFailed(why))
 
     def _take(self, msgtype: str, content: str) -> None:
-        if msgtype == "PULL-DOC-REPLY" and self._document is not None and not self._document.done():
-            self._document.set_result(content)
+        awaited = {"ACK": self._opened, "PULL-DOC-REPLY": self._document}.get(msgtype)
+        if awaited is not None and not awaited.done():
+            awaited.set_result(content)
         if msgtype == "ERROR":
             self.notices.add(content[:300])
         if msgtype != "PATCH-DOC":
