@@ -92,8 +92,8 @@ class FairQueue:
             line = self._waiting.get(person, deque())
             if self._running[person] + len(line) >= self.most:
                 raise LimitReached(
-                    f"{self.most:,} jobs of yours run or wait for Spark, the most for one person on this server. This "
-                    "one was not begun. Cancel one of them, or wait until one has ended, then try again.",
+                    f"You have {self.most:,} jobs that run or wait for Spark, the most for one person on this server. "
+                    "This one was not begun. Cancel one of them, or wait until one has ended, then try again.",
                     field="jobs_per_person",
                     limit=self.most,
                 )

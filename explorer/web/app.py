@@ -135,6 +135,8 @@ def create_app(
     """
     lines = None if record is None else NewestEntries(record.files)
     catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
+    if limits is not None:
+        catalog.server_state = limits.statement
     given = resolved_roles(roles, catalog.roots, contact)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)

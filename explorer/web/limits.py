@@ -5,13 +5,16 @@ People whose names are not known (a server without a login, or one that is opene
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeVar
 
+from explorer import formatting as fmt
 from explorer.core.errors import LimitReached
 from explorer.page.host import Identity
 from explorer.turns import FairQueue, Line
@@ -54,33 +57,31 @@ class ServerLimits:
     Attributes:
         limits: As given.
         queue: The turns at Spark.
+        open_pages: Returns whose the open pages are; set by the application that has them.
     """
 
     def __init__(self, limits: PersonLimits) -> None:
         self.limits = limits
+        self.open_pages: Callable[[], Iterable[Identity]] = tuple
         self.queue = FairQueue(limits.spark_jobs, limits.jobs)
         self._lock = threading.Lock()
         self._opening: Counter[str] = Counter()
         self._exports: Counter[str] = Counter()
 
     @contextmanager
-    def opening(self, identity: Identity, open_pages: Iterable[Identity]) -> Iterator[None]:
+    def opening(self, identity: Identity) -> Iterator[None]:
         """Open a page, which counts as one that is open meanwhile.
-
-        Args:
-            identity: Whose.
-            open_pages: Whose the open pages are.
 
         Raises:
             LimitReached: The person has as many open already as one person may have.
         """
         person = person_of(identity)
         with self._lock:
-            opened = sum(person_of(each) == person for each in open_pages)
+            opened = sum(person_of(each) == person for each in self.open_pages())
             if opened + self._opening[person] >= self.limits.pages:
                 raise LimitReached(
-                    f"You have {self.limits.pages:,} pages open on this server, the most for one person. Close some of "
-                    "them, wait half a minute, and open this one again.",
+                    f"You have {fmt.plural(self.limits.pages, 'page')} open on this server, the most for one person. Close "
+                    "some that you do not need; half a minute later, they count no more.",
                     field="pages_per_person",
                     limit=self.limits.pages,
                 )
@@ -93,14 +94,23 @@ class ServerLimits:
                 if not self._opening[person]:
                     del self._opening[person]
 
+    def statement(self) -> str:
+        """Return what the server holds at the moment, in words; it names nobody."""
+        people = list(map(person_of, self.open_pages()))
+        named = len({person for person in people if person})
+        queue, memory = self.queue.length(), resident_bytes()
+        by = f" by {fmt.plural(named, 'person', 'people')}" if named else ""
+        parts = [
+            f"{fmt.plural(len(people), 'page')} open{by}",
+            f"{fmt.plural(queue.running, 'job')} on Spark and {queue.waiting:,} in its queue",
+            f"{fmt.plural(self._exports.total(), 'export')} under way",
+            *([] if memory is None else [f"{fmt.size(memory)} in memory"]),
+        ]
+        return f"This server has {', '.join(parts)}."
+
     def line_of(self, identity: Identity) -> Line:
         """Return the line in which the jobs of a person wait."""
         return Line(self.queue, person_of(identity))
-
-    @property
-    def exports(self) -> int:
-        """How many exports are being made."""
-        return self._exports.total()
 
     def export(self, identity: Identity, work: Callable[[], Result]) -> Callable[[], Result]:
         """Return the making of an export, which counts from now on until it has ended.
@@ -112,7 +122,7 @@ class ServerLimits:
         with self._lock:
             if self._exports[person] >= self.limits.exports:
                 raise LimitReached(
-                    f"{self.limits.exports:,} exports are being made for you, the most for one person on this server. "
+                    f"{_are(self.limits.exports, 'export')} being made for you, the most for one person on this server. "
                     "This one was not begun. Wait until one of them has arrived, then try again.",
                     field="exports_per_person",
                     limit=self.limits.exports,
@@ -129,3 +139,16 @@ class ServerLimits:
                         del self._exports[person]
 
         return counted
+
+
+def _are(number: int, noun: str) -> str:
+    return f"{fmt.plural(number, noun)} {'is' if number == 1 else 'are'}"
+
+
+def resident_bytes() -> int | None:
+    """Return the memory that this process has; None where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

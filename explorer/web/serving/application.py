@@ -6,6 +6,7 @@ The gate checks each request before a handler answers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from bokeh.core.types import ID
@@ -21,7 +22,7 @@ from explorer.page.host import Identity
 from explorer.web.html import nonce_of
 from explorer.web.limits import ServerLimits
 from explorer.web.recorder import Recorder
-from explorer.web.serving.documents import DocumentHandler, DocumentTokens
+from explorer.web.serving.documents import DocumentHandler, DocumentTokens, open_pages
 from explorer.web.serving.gate import Gate
 from explorer.web.serving.handlers import HEALTH, Health, PageHandler, Refused, UnknownAddress, static_routes
 from explorer.web.serving.login import Login, Logout
@@ -135,6 +136,8 @@ class ExplorerApplication(BokehTornado):
         self._record = record
         self._sockets: dict[ID, Socket] = {}
         tokens, context = DocumentTokens(), self.applications["/"]
+        if limits is not None:
+            limits.open_pages = partial(open_pages, context)
         documents = {"access": access, "context": context, "tokens": tokens, "limits": limits}
         # Addresses of Bokeh and Panel (the page as a script, its metadata, all files of a package) are dropped.
         self.wildcard_router.rules.clear()

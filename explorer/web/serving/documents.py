@@ -92,7 +92,7 @@ class DocumentHandler(PageHandler):
             self._enter(self._access, identity)
         elif identity is not None:
             try:
-                with nullcontext() if self._limits is None else self._limits.opening(identity, self._open_pages()):
+                with nullcontext() if self._limits is None else self._limits.opening(identity):
                     await self._answer(identity)
             except LimitReached as error:
                 self.answer_refusal(
@@ -126,14 +126,6 @@ class DocumentHandler(PageHandler):
         self.set_header("Content-Type", "text/html; charset=UTF-8")
         self.finish(page)
 
-    def _open_pages(self) -> Iterator[Identity]:
-        """Yield whose the open pages are."""
-        for session in self._context.sessions:
-            context: Any = session.document.session_context
-            identity = getattr(None if context is None else context.request, "identity", None)
-            if isinstance(identity, Identity):
-                yield identity
-
     @property
     def _bokeh(self) -> Any:
         return self.application
@@ -149,6 +141,15 @@ class DocumentHandler(PageHandler):
             return
         rest = urlencode({key: value for key, value in self.request.arguments.items() if key != "token"}, doseq=True)
         self.redirect(f"{self.home}?{rest}" if rest else self.home, status=303)
+
+
+def open_pages(context: ApplicationContext) -> Iterator[Identity]:
+    """Yield whose the open pages are; one that was closed is open for some seconds more, in case it comes back."""
+    for session in context.sessions:
+        known: Any = session.document.session_context
+        identity = getattr(None if known is None else known.request, "identity", None)
+        if isinstance(identity, Identity):
+            yield identity
 
 
 _NO_TOKEN: Final = Refusal(
