@@ -80,8 +80,8 @@ class ServerLimits:
             opened = sum(person_of(each) == person for each in self.open_pages())
             if opened + self._opening[person] >= self.limits.pages:
                 raise LimitReached(
-                    f"You have {fmt.plural(self.limits.pages, 'page')} open on this server, the most for one person. Close "
-                    "some that you do not need; half a minute later, they count no more.",
+                    f"You have {fmt.plural(self.limits.pages, 'page')} open on this server, the most for one person. "
+                    "Close some that you do not need; half a minute later, they count no more.",
                     field="pages_per_person",
                     limit=self.limits.pages,
                 )
@@ -122,8 +122,8 @@ class ServerLimits:
         with self._lock:
             if self._exports[person] >= self.limits.exports:
                 raise LimitReached(
-                    f"{_are(self.limits.exports, 'export')} being made for you, the most for one person on this server. "
-                    "This one was not begun. Wait until one of them has arrived, then try again.",
+                    f"{_are(self.limits.exports, 'export')} being made for you, the most for one person on this "
+                    "server. This one was not begun. Wait until one of them has arrived, then try again.",
                     field="exports_per_person",
                     limit=self.limits.exports,
                 )
