@@ -85,16 +85,12 @@ def recorded(place: Path) -> list[Event]:
     return [entry.event for entry in reversed(list(entries(RecordFiles.at(place))))]
 
 
-@pytest.mark.parametrize(
-    ("intent", "kind", "what"),
-    [
-        ('{"kind": "set-description", "description": "secret words"}', "commit", "set-description"),
-        ('{"kind": "checkpoint"}', "maintenance", "checkpoint"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "what"), [("commit", "set-description"), ("maintenance", "checkpoint")])
 def test_a_commit_is_recorded_where_a_record_is_configured(
-    cli: Call, orders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, intent: str, kind: str, what: str
+    cli: Call, orders: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str
 ) -> None:
+    tmp_path, words = orders.parent, {"description": "secret words"} if kind == "commit" else {}
+    intent = json.dumps({"kind": what, **words})
     monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
     done = cli("commit", orders, intent, "--reason", "why", "--user", "ada", "--yes", "--json").document()
     begun, ended = recorded(tmp_path / "kept")

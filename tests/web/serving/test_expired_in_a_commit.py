@@ -1,4 +1,4 @@
-"""A login that ends while its commit is being made: carried out or not, never half, said, and found again afterwards."""
+"""A login that ends while its commit is made: carried out or not, never half, said, and found again afterwards."""
 
 from __future__ import annotations
 
