@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from explorer import formatting as fmt
+from explorer.configuration.records import Limits
 from explorer.core.errors import LimitReached
 from explorer.page.host import Identity
 from explorer.turns import FairQueue, Line
@@ -41,6 +42,17 @@ class PersonLimits:
     jobs: int = _MOST_JOBS
     exports: int = _MOST_EXPORTS
     spark_jobs: int = _SPARK_JOBS
+
+    @classmethod
+    def of(cls, values: Limits) -> PersonLimits:
+        """Return the limits of a configuration; what it leaves open has a default."""
+        given = {
+            "pages": values.pages_per_person,
+            "jobs": values.jobs_per_person,
+            "exports": values.exports_per_person,
+            "spark_jobs": values.spark_jobs,
+        }
+        return cls(**{name: value for name, value in given.items() if value is not None})
 
 
 def person_of(identity: Identity) -> str:

@@ -39,7 +39,6 @@ from explorer.storage.served_roots import MOST_TABLES
 from explorer.variables import OIDC_SECRET_VARIABLE
 
 if TYPE_CHECKING:
-    from explorer.web.limits import PersonLimits
     from explorer.web.serving.people.oidc.settings import OidcSettings
     from explorer.web.serving.people.proxy_login import ProxyLogin
 
@@ -342,6 +341,7 @@ def _serve(
     _require_web()
     quiet_handlers()
     from explorer.web import serve as serve_pages
+    from explorer.web.limits import PersonLimits
     from explorer.web.visible_tables import GivenRole
 
     def ready(url: str) -> None:
@@ -371,7 +371,7 @@ def _serve(
         proxy_login=proxy_login,
         roles=roles,
         contact=in_force().values.contact,
-        limits=_person_limits(limits or in_force().values.limits),
+        limits=PersonLimits.of(limits or in_force().values.limits),
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),
@@ -383,19 +383,6 @@ def _serve(
             raise
         # Another program took the usual port in the meantime.
         served(port=0)
-
-
-def _person_limits(values: Limits) -> PersonLimits:
-    """Return how much one person may have, by the configuration and the flags."""
-    from explorer.web.limits import PersonLimits
-
-    given = {
-        "pages": values.pages_per_person,
-        "jobs": values.jobs_per_person,
-        "exports": values.exports_per_person,
-        "spark_jobs": values.spark_jobs,
-    }
-    return PersonLimits(**{name: value for name, value in given.items() if value is not None})
 
 
 def _oidc() -> OidcSettings | None:
