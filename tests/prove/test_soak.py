@@ -2,7 +2,8 @@
 
 The people are scripted sockets, each with a login and a page of its own, which ask as a person does: tabs, versions,
 the list of tables, the palette, other themes, and the page anew. Two programs commit meanwhile, this one and deltalake.
-DELTA_SOAK_SECONDS sets how long the first part takes.
+DELTA_SOAK_SECONDS sets how long the first part takes, DELTA_SOAK_THINKS, DELTA_SOAK_COMMIT_EVERY, and
+DELTA_SOAK_PATIENCE how busy it is and how long an answer may take, in seconds, for a machine that has other work.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ WARM: Final = min(300.0, SECONDS / 3)
 """Seconds after which what is kept for good has been loaded."""
 MOST_GROWTH: Final = 96
 """MiB that the server may take more at the end than when it was warm, and after pages that were left."""
-_PATIENCE: Final = 300.0
+_PATIENCE: Final = float(os.environ.get("DELTA_SOAK_PATIENCE", "300"))
 _TABS: Final = ("overview", "diff", "columns", "files", "statistics", "data", "changes", "audit", "deletion-vectors")
 
 pytestmark = pytest.mark.timeout(SECONDS + 3_600)
