@@ -145,7 +145,8 @@ class DocumentHandler(PageHandler):
 
 def open_pages(context: ApplicationContext) -> Iterator[Identity]:
     """Yield whose the open pages are; one that was closed is open for some seconds more, in case it comes back."""
-    for session in context.sessions:
+    # A copy: this is asked for on other threads, too.
+    for session in list(context.sessions):
         known: Any = session.document.session_context
         identity = getattr(None if known is None else known.request, "identity", None)
         if isinstance(identity, Identity):
