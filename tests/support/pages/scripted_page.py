@@ -129,8 +129,10 @@ class ScriptedPage:
 
     async def leave(self) -> None:
         """Break the connection off, as a machine does that loses its network."""
-        if self._connection is not None and (stream := self._connection.stream) is not None:
-            stream.close()
+        if self._connection is not None:
+            if self._connection.stream is not None:
+                self._connection.stream.close()
+            self._connection.close()
         if self._reading is not None:
             await asyncio.wait_for(self._reading, _PATIENCE)
 
