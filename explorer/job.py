@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError, wait
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError
+from explorer.turns import Turn, in_line, own_line
 
 JobState = Literal["running", "done", "failed", "cancelled"]
 Result = TypeVar("Result")
@@ -36,7 +37,13 @@ class RunningTasks(Protocol):
 
 
 class JobEngine(Protocol):
-    """The engine that runs the tasks of jobs."""
+    """The engine that runs the tasks of jobs.
+
+    Attributes:
+        is_shared: Jobs that were begun in a person's line wait there for their turn.
+    """
+
+    is_shared: bool
 
     def start_phase(self) -> str:
         """Describe the start of the engine, for a job that has no phase of its own yet."""
@@ -69,13 +76,19 @@ class Job(Generic[Result]):
         self._count = (0, 0)
         self._cancel_requested = False
         self._work_ended = threading.Event()
+        # Whose it is, as long as it is not part of a turn of another job.
+        self._line = own_line() if engine.is_shared else None
+        self._turn: Turn | None = None
         self._subscribers: list[Callable[[Job[Result]], None]] = []
         self._future: Future[Result] = Future()
         self._future.add_done_callback(self._stop_clock)
 
     @property
     def phase(self) -> str:
-        """What it does now, for people: while its engine starts, how far that is."""
+        """What it does now, for people: its place while it waits for its turn, then how far its engine is."""
+        turn = self._turn
+        if not self._phase and turn is not None and (place := turn.place):
+            return f"Waiting for Spark: place {place:,} in the queue"
         return self._phase or self._engine.start_phase()
 
     @property
@@ -197,7 +210,7 @@ class Job(Generic[Result]):
     def _run(self, work: Callable[[Job[Result]], Result]) -> None:
         """Do the work with its tasks marked, and settle; on the worker thread."""
         try:
-            with self._engine.running(self.name, self.id) as tasks:
+            with self._in_turn(), self._engine.running(self.name, self.id) as tasks:
                 self._phase = self._phase or "Planning"
                 threading.Thread(target=self._follow, args=(tasks,), daemon=True).start()
                 try:
@@ -210,6 +223,18 @@ class Job(Generic[Result]):
         else:
             with suppress(InvalidStateError):  # cancelled meanwhile: the first outcome stays
                 self._future.set_result(value)
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Wait for the turn, on the worker thread; what the work begins itself is part of it."""
+        if self._line is None:
+            yield
+            return
+        with self._line.turn() as self._turn:
+            while not self._turn.wait(_POLL_SECONDS):
+                self.check_cancelled()
+            with in_line(None):
+                yield
 
     def _fail(self, error: Exception) -> None:
         typed = error if isinstance(error, ExplorerError) else self._engine.failure_of(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from explorer.core.errors import InvalidIntent, NotAllowed, RequestError
@@ -18,7 +19,7 @@ from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, is_catalog_address
 from explorer.storage.served_root import options_of
-from explorer.table import Table, context_of
+from explorer.table import Table, context_of, recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,4 +152,6 @@ class NewTable:
                 f"The table {self.location} was opened read-only. To change it, open it with read_only=False.",
                 location=self.location,
             )
-        return commit_plan(self.place, plan, context_of(self.roots), reason=reason, user=user)
+        context = context_of(self.roots)
+        commit = partial(commit_plan, self.place, plan, context, reason=reason, user=user)
+        return recorded(plan, self.location, commit, user)

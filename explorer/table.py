@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots, options_of, with_options
+from explorer.variables import ACTIVITY_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from explorer.spark.changes.table_rows import TableRowDiff
     from explorer.spark.checks.column_profile import Profile
     from explorer.spark.rows.key_history import RowHistory
+
+Result = TypeVar("Result", bound="PlanResult")
 
 
 def open_table(
@@ -154,7 +157,11 @@ class Table(DeltaLog):
         roots: The places that may be read; None allows every place.
         sources: The places that rows of a change may be read from: ``roots``, unless others are allowed too.
         catalog_entry: What the catalog says of the table; None if it was opened by its location.
+        known_by: How the record of activity, where one is configured, has it that the person who commits is known;
+            None where the host records commits itself.
     """
+
+    known_by: str | None = ""
 
     def __init__(
         self,
@@ -537,13 +544,25 @@ class Table(DeltaLog):
 
         Raises:
             NotAllowed: The table was opened read-only.
+            StorageError: The record of activity, where one is configured, cannot be written. Nothing was committed.
         """
+        self._check_writable()
+        commit = partial(self._committed, plan, reason=reason, user=user, watch=watch)
+        return commit() if self.known_by is None else recorded(plan, self.location, commit, user, self.known_by)
+
+    def _committed(
+        self,
+        plan: Plan,
+        *,
+        reason: str | None,
+        user: str | None,
+        watch: Callable[[RowJob[CheckReport]], None] | None,
+    ) -> PlanResult:
         from explorer.core.maintenance.planner import do_maintenance
         from explorer.core.transaction.commit.committer import commit_plan
         from explorer.core.transaction.commit_info import check_provenance
         from explorer.core.transaction.commit_plan import CommitPlan
 
-        self._check_writable()
         context = context_of(self.sources)
         if isinstance(plan, CommitPlan):
             return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
@@ -896,6 +915,24 @@ class Table(DeltaLog):
             allow_commits=allow_commits,
             beside=beside,
         )
+
+
+def recorded(plan: Plan, location: str, commit: Callable[[], Result], user: str | None, known_by: str = "") -> Result:
+    """Carry out a plan, and record it where a record of activity is configured.
+
+    Args:
+        plan, location: The plan, and where its table is.
+        commit: Carries it out.
+        user, known_by: Who commits, and how that is known.
+
+    Raises:
+        StorageError: The record cannot be written. Nothing was committed.
+    """
+    if not os.environ.get(ACTIVITY_VARIABLE):
+        return commit()
+    from explorer.activity.configured import commit_in_record
+
+    return commit_in_record(plan, location, commit, person=user or "", known_by=known_by)
 
 
 def _dated(intent: Intent) -> Intent:

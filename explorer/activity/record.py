@@ -25,13 +25,12 @@ import msgspec
 from explorer.activity.chain import Head, read_head
 from explorer.activity.event import Entry, Event, decoded, digest_of, encoded, trimmed
 from explorer.activity.files import LONGEST_LINE, RecordFiles
+from explorer.activity.writer import PATIENCE, RecordWriter
 from explorer.core.errors import StorageError
 
 _log = logging.getLogger(__name__)
 MOST_BYTES: Final = 64 * 1024 * 1024
 """How large a file becomes before it is rotated away."""
-_PATIENCE: Final = 5.0
-"""Seconds to wait for another program that writes."""
 _MOST_WAITING: Final = 1_000
 _MINUTE: Final = 60.0
 MOST_REFUSALS: Final = 60
@@ -66,14 +65,25 @@ class ActivityRecord:
         self.files = RecordFiles.at(place)
         self._program, self._clock, self._most_bytes = program, clock, most_bytes
         self._lock = threading.RLock()
+        self._writer: RecordWriter | None = None
+        # When the wait for another program ends.
+        self._ends = 0.0
         self._end = Head()
         # The file as this object left it: its number, and its size in bytes.
         self._seen: tuple[int, int] | None = None
         self._waiting: deque[Event] = deque()
         self._lost = 0
         self._minute, self._refusals, self._unwritten = time.monotonic(), 0, 0
-        with self._lock, self._failing(), self._locked() as handle:
+        with self._held(), self._failing(), self._locked() as handle:
             self._follow_on(handle)
+
+    @property
+    def writer(self) -> RecordWriter:
+        """Its writer on a thread of its own, for a loop that must not wait."""
+        with self._lock:
+            if self._writer is None:
+                self._writer = RecordWriter(self)
+            return self._writer
 
     def add(self, event: Event) -> Entry:
         """Add a line; it is on the disk when this returns.
@@ -83,7 +93,7 @@ class ActivityRecord:
         Raises:
             StorageError: It cannot be written. Nothing was added, and what the line announces must not be done.
         """
-        with self._lock, self._failing():
+        with self._held(), self._failing():
             while self._waiting or self._lost:
                 self._add_waiting()
             return self._added(event)
@@ -257,21 +267,35 @@ class ActivityRecord:
             os.close(lock)
 
     def _wait_for(self, lock: int) -> None:
-        ends = time.monotonic() + _PATIENCE
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                if time.monotonic() > ends:
-                    raise StorageError(
-                        f"Another program has held the lock {self.files.lock} of the activity record for "
-                        f"{_PATIENCE:.0f} s. Nothing was done. End that program, or give this one a record of its own.",
-                        path=str(self.files.lock),
-                        reason="activity",
-                    ) from error
+                if time.monotonic() > self._ends:
+                    raise self._is_held() from error
                 time.sleep(0.005)
             else:
                 return
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Have the record for this thread alone; of all waits of a call, none goes on after the same few seconds."""
+        ends = time.monotonic() + PATIENCE
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise self._is_held()
+        try:
+            self._ends = ends
+            yield
+        finally:
+            self._lock.release()
+
+    def _is_held(self) -> StorageError:
+        return StorageError(
+            f"Another program has held the lock {self.files.lock} of the activity record for {PATIENCE:.0f} s. Nothing "
+            "was done. End that program, or give this one a record of its own.",
+            path=str(self.files.lock),
+            reason="activity",
+        )
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -155,11 +155,23 @@ class Cache(_Table, frozen=True):
 
 
 class Limits(_Table, frozen=True):
-    """``[limits]``: how much of a table is read."""
+    """``[limits]``: how much of a table is read, and how much of a server one person may have at once.
+
+    Attributes:
+        max_checkpoint_bytes, max_decoded_bytes, strict_types: How a log is read.
+        pages_per_person: Pages that a person may have open.
+        jobs_per_person: Jobs of a person that run on Spark or wait for it.
+        exports_per_person: Exports that are made for a person at once.
+        spark_jobs: Jobs of all people that run on Spark at once.
+    """
 
     max_checkpoint_bytes: Count | None = None
     max_decoded_bytes: Count | None = None
     strict_types: bool = False
+    pages_per_person: Count | None = None
+    jobs_per_person: Count | None = None
+    exports_per_person: Count | None = None
+    spark_jobs: Count | None = None
 
 
 class Deadlines(_Table, frozen=True):

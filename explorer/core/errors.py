@@ -8,6 +8,7 @@
     │   ├── InvalidIntent           expression, condition, nearest, earliest, latest
     │   ├── ExpressionRefused       expression, condition, found, nearest
     │   ├── InvalidConfiguration    line
+    │   ├── LimitReached            limit
     │   └── NotAllowed
     ├── TableError              the table, or its log, is damaged
     │   ├── TableNotFound           location
@@ -59,6 +60,7 @@ __all__ = [
     "InvalidConfiguration",
     "InvalidIntent",
     "LimitExceeded",
+    "LimitReached",
     "MalformedAction",
     "NotAllowed",
     "RequestError",
@@ -194,6 +196,13 @@ class InvalidConfiguration(RequestError):
     """The configuration file is not valid; ``path``, ``line``, and ``field`` say where."""
 
     line: int | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LimitReached(RequestError):
+    """A person has as much of a server as one person may have; ``field`` is the setting, ``limit`` its value."""
+
+    limit: int | None = None
 
 
 class NotAllowed(RequestError):

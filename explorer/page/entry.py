@@ -5,12 +5,16 @@ A message or an export without an entry here is refused wherever rights are give
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from explorer.activity.event import Event
 from explorer.rights import Right
+from explorer.turns import Line
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,13 @@ class OnShow:
 
 
 class Entry(Protocol):
-    """The one way in for the messages of a window; its methods are called on the loop, or on a thread that draws."""
+    """The one way in for the messages of a window; its methods are called on the loop, or on a thread that draws.
+
+    Attributes:
+        line: The line in which the person's jobs wait for Spark; None where they do not wait.
+    """
+
+    line: Line | None
 
     def require(self, right: Right, shown: OnShow) -> None:
         """Raise `NotAllowed` if the person lacks a right on what is shown."""
@@ -40,16 +50,25 @@ class Entry(Protocol):
     def refuse_unknown(self, name: str) -> None:
         """Raise `NotAllowed` for a message or an export that has no right here, where rights are given."""
 
-    def record(self, event: Event) -> None:
-        """Record what is about to be done.
+    def record(self, event: Event) -> Future[Any] | None:
+        """Begin to record what is about to be done, and must not be done before the result is there.
+
+        Returns:
+            A result once it is on the disk, or a `StorageError`; None where nothing is recorded.
+        """
+
+    def export(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Return the making of an export, which counts as the person's until it has ended.
 
         Raises:
-            StorageError: It cannot be recorded, so it must not be done.
+            LimitReached: As many are being made for the person as one person may have.
         """
 
 
 class OpenEntry:
-    """The entry of a place without rights and without a record."""
+    """The entry of a place without rights, without a record, and without limits."""
+
+    line: Line | None = None
 
     def require(self, right: Right, shown: OnShow) -> None:
         """Allow everything."""
@@ -61,8 +80,13 @@ class OpenEntry:
     def refuse_unknown(self, name: str) -> None:
         """Allow everything."""
 
-    def record(self, event: Event) -> None:
+    def record(self, event: Event) -> Future[Any] | None:  # noqa: ARG002  # as the protocol has it
         """Record nothing."""
+        return None
+
+    def export(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Return the work as it is."""
+        return work
 
 
 _MESSAGES: Final = {

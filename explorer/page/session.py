@@ -10,12 +10,13 @@ import logging
 import secrets
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import ClassVar, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from explorer.activity.event import Event
 from explorer.core.errors import ExplorerError
@@ -28,6 +29,8 @@ from explorer.page.pages import Rendered, notice
 from explorer.page.palette import LONGEST_TEXT, PaletteContext, palette
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
+from explorer.rights import Right
+from explorer.turns import Line, in_line
 from explorer.views.problems import problem_of
 
 _log = logging.getLogger(__name__)
@@ -93,11 +96,13 @@ class Session(ABC):
         self.screen = screen or Screen()
         self.by_person = False
         self.mark = secrets.token_hex(8)
-        self.tasks = Tasks(host, self.tell, self.closed)
+        self.tasks = Tasks(host, self.tell, self.closed, self.entry.line)
         self.newest = 0
         self._turns = count(1)
         self._drawn = 0
         self._typed = 0
+        self._waiting: deque[tuple[Handler, Message]] = deque()
+        self._is_recording = False
         self._handlers: Mapping[str, Handler] = {
             "hello": self._hello,
             "go": self._go,
@@ -198,7 +203,8 @@ class Session(ABC):
 
     def compute(self, message: Message, work: Callable[[], ResultT], then: Callable[[ResultT], None]) -> None:
         """Compute something on a thread, and continue with it on the loop; the answer may be an error."""
-        self.tasks.compute(WORKING, message.number, work, then)
+        counted = self.entry.export(work) if message.kind == "download" else work
+        self.tasks.compute(WORKING, message.number, counted, then)
 
     def tell(self, error: Exception, number: int = 0) -> None:
         """Show an error above the page's content; an unexpected one is logged with the request."""
@@ -234,6 +240,13 @@ class Session(ABC):
         message = Message.read(data)
         handler = self._handlers.get(message.kind) if message is not None else None
         if message is not None and handler is not None:
+            self._waiting.append((handler, message))
+            self._handle_waiting()
+
+    def _handle_waiting(self) -> None:
+        """Handle what came, in its order; while something must be recorded before it is done, the rest waits."""
+        while self._waiting and not self._is_recording:
+            handler, message = self._waiting.popleft()
             self.tasks.guarded(partial(self._admit, handler, message), message.number)
 
     def _admit(self, handler: Handler, message: Message) -> None:
@@ -248,8 +261,32 @@ class Session(ABC):
         if right is not None and (export or message.kind in ROWS_OPENED):
             kind: Literal["export", "rows"] = "export" if export else "rows"
             what = export or message.kind
-            self.entry.record(Event(kind=kind, what=what, table=shown.name, version=shown.version))
+            event = Event(kind=kind, what=what, table=shown.name, version=shown.version)
+            if (recorded := self.entry.record(event)) is not None:
+                self._is_recording = True
+                handle = partial(self._handle_recorded, handler, message, shown, right)
+                self.when_recorded(recorded, message.number, handle)
+                return
         handler(message)
+
+    def _handle_recorded(
+        self, handler: Handler, message: Message, shown: OnShow, right: Right, recorded: Future[Any]
+    ) -> None:
+        """Handle a message that was recorded, and what came after it."""
+        self._is_recording = False
+
+        def handle() -> None:
+            recorded.result()
+            if (now := self.on_show()) != shown:
+                self.entry.require(right, now)
+            handler(message)
+
+        self.tasks.guarded(handle, message.number)
+        self._handle_waiting()
+
+    def when_recorded(self, recorded: Future[Any], number: int, then: Callable[[Future[Any]], None]) -> None:
+        """Go on, on the loop, when it is known whether something is recorded."""
+        recorded.add_done_callback(lambda done: self.tasks.later(partial(then, done), number))
 
     def on_show(self) -> OnShow:
         """Return what the window shows, for the entry."""
@@ -314,7 +351,7 @@ def screen_of(message: Message) -> Screen | None:
 DRAWING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-page")
 WAITING: Final = ThreadPoolExecutor(max_workers=64, thread_name_prefix="explorer-wait")
 CHECKING: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explorer-check")
-WORKING: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explorer-work")
+WORKING: Final = ThreadPoolExecutor(max_workers=48, thread_name_prefix="explorer-work")
 
 
 class Tasks:
@@ -324,10 +361,17 @@ class Tasks:
         host: Has the loop.
         tell: Takes, on the loop, what was raised, and the number of the request for which it was.
         orphaned: Called when work has ended whose window was closed meanwhile.
+        line: In which what the window begins waits for Spark; None where it does not wait.
     """
 
-    def __init__(self, host: Host, tell: Callable[[Exception, int], None], orphaned: Callable[[], None]) -> None:
-        self._host, self._tell, self._orphaned = host, tell, orphaned
+    def __init__(
+        self,
+        host: Host,
+        tell: Callable[[Exception, int], None],
+        orphaned: Callable[[], None],
+        line: Line | None = None,
+    ) -> None:
+        self._host, self._tell, self._orphaned, self._line = host, tell, orphaned, line
 
     def compute(
         self, threads: Executor, number: int, work: Callable[[], ResultT], then: Callable[[ResultT], object]
@@ -352,7 +396,7 @@ class Tasks:
                 self._orphaned()
             self.later(partial(then, done), number)
 
-        threads.submit(work).add_done_callback(ended)
+        threads.submit(self._in_line, work).add_done_callback(ended)
 
     def begin(self, work: Callable[[], object], number: int) -> None:
         """Do long work that reports its own result; only what it raises comes back."""
@@ -361,7 +405,7 @@ class Tasks:
             if done.exception() is not None:
                 self.later(done.result, number)
 
-        WORKING.submit(work).add_done_callback(ended)
+        WORKING.submit(self._in_line, work).add_done_callback(ended)
 
     def later(self, then: Callable[[], object], number: int) -> None:
         """Do something on the loop, if the window is still there; from any thread."""
@@ -370,6 +414,11 @@ class Tasks:
     def guarded(self, then: Callable[[], object], number: int) -> None:
         """Do something at once, and say what it raises: a request must never end in silence."""
         try:
-            then()
+            self._in_line(then)
         except Exception as error:  # noqa: BLE001  # shown and logged
             self._tell(error, number)
+
+    def _in_line(self, work: Callable[[], ResultT]) -> ResultT:
+        """Do something as the person's own work."""
+        with in_line(self._line):
+            return work()

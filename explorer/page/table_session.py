@@ -83,6 +83,7 @@ class TableSession(Session):
         self._spark = SparkStart(self._spark_changed)
         # The last rows that a tab opened by itself, and the last plan that was shown, as the record has them.
         self._recorded: tuple[object, ...] = ()
+        self._being_recorded: tuple[object, ...] = ()
         self._recorded_plan = ""
         super().__init__(host, query, theme, screen=screen, entry=entry, later=later)
 
@@ -245,14 +246,28 @@ class TableSession(Session):
         if address.tab in OPENS_ROWS:
             if not self.entry.may(Right.ROWS, shown):
                 return
-            reading = shown, address.tab, address.compared, address.where, address.masked, address.row, address.keys
+            reading = _reading(address, shown)
             names_rows = address.tab != "row" or address.row
             if names_rows and reading != self._recorded:
                 event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
-                self.entry.record(event)
+                if reading == self._being_recorded:
+                    return  # the tab is opened when that is on the disk
+                if (recorded := self.entry.record(event)) is not None:
+                    self._being_recorded = reading
+                    self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
+                    return
                 self._recorded = reading
         self._record_plan(shown)
         tab_named(address.tab).opened(self)
+
+    def _open_recorded(self, reading: tuple[object, ...], recorded: Future[Any]) -> None:
+        """Open a tab whose opening was recorded, unless something else is on show by now."""
+        self._being_recorded = ()
+        recorded.result()
+        self._recorded = reading
+        address = Address.parse(self.query)
+        if self.view is not None and not self.shown.is_early and _reading(address, self.on_show()) == reading:
+            self._open_tab(address)
 
     def _record_plan(self, shown: OnShow) -> None:
         """Record a plan that the person is shown."""
@@ -261,9 +276,9 @@ class TableSession(Session):
             return
         plan, kind = state.draft.plan, state.draft.question.kind
         self._recorded_plan = plan.digest
-        self.entry.record(
-            Event(kind="plan", what=kind, table=shown.name, version=plan.read_version, digest=plan.digest)
-        )
+        event = Event(kind="plan", what=kind, table=shown.name, version=plan.read_version, digest=plan.digest)
+        if (recorded := self.entry.record(event)) is not None:
+            self.when_recorded(recorded, self.newest, lambda done: done.result())
 
     def on_show(self) -> OnShow:
         """Return what the window shows, for the entry."""
@@ -420,6 +435,11 @@ class TableSession(Session):
             log_failure(_log, f"a check of the table of {self.query or '?'} failed", error)
         problem = lost_problem(error) if isinstance(error, ExplorerError) else problem_of(error)
         self.drawing.patch({"notice": notice(problem, retry=True)}, self.newest)
+
+
+def _reading(address: Address, shown: OnShow) -> tuple[object, ...]:
+    """Return what tells one reading of rows from another, for the record."""
+    return shown, address.tab, address.compared, address.where, address.masked, address.row, address.keys
 
 
 def _judge_again(facts: TableFacts) -> None:

@@ -42,6 +42,8 @@ _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
     (errors.TimestampOutOfRange, "info", "No version at that time", "Choose a time within the history."),
     (errors.NotAllowed, "warning", "Not allowed here",
      "You can open only tables in the served folders, and change them only on a server with --allow-commits."),
+    (errors.LimitReached, "warning", "The limit for one person",
+     "When one of them has ended, try again."),
     (errors.InvalidIntent, "info", "This change is not possible",
      "Correct the field named in the message."),
     (errors.ExpressionRefused, "danger", "This condition cannot be used",

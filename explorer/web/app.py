@@ -58,6 +58,7 @@ from explorer.web.html import (
     script_tag,
     sessions_json,
 )
+from explorer.web.limits import ServerLimits
 from explorer.web.panel_host import PanelHost
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
@@ -114,6 +115,7 @@ def create_app(
     record: ActivityRecord | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    limits: ServerLimits | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -125,6 +127,7 @@ def create_app(
         record: Where to record who does what; None for nowhere.
         roles: Who may do what; without any, everyone who may open the pages may do all that the server allows.
         contact: Whom people ask for more rights.
+        limits: What the people of the server have at the moment; None for a server without limits.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
@@ -132,6 +135,8 @@ def create_app(
     """
     lines = None if record is None else NewestEntries(record.files)
     catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
+    if limits is not None:
+        catalog.server_state = limits.statement
     given = resolved_roles(roles, catalog.roots, contact)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
@@ -148,7 +153,7 @@ def create_app(
         rights = PersonalRights() if given is None else given.of(identity.name, identity.groups)
         visible = visible_catalog(catalog, rights)
         tables = PersonalTables(visible, recorder, rights)
-        entry = PersonalEntry(tables, recorder)
+        entry = PersonalEntry(tables, recorder, limits)
         if address_of(query).table:
             return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
         return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(), later=True)

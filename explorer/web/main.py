@@ -23,13 +23,14 @@ import jinja2
 import panel as pn
 
 from explorer.configuration.in_force import in_force
-from explorer.configuration.records import Serve
+from explorer.configuration.records import Limits, Serve
 from explorer.core.errors import NotAllowed, RequestError
 from explorer.debug import quiet_handlers
 from explorer.storage.served_root import ServedRoot, configured_roots, named_roots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.rows.spark_work import start_early
 from explorer.web.app import create_app
+from explorer.web.limits import PersonLimits, ServerLimits
 from explorer.web.serving.panel_server import take_over
 
 _ALLOW: Final = "--allow-commits"
@@ -110,7 +111,8 @@ def start(roots: tuple[ServedRoot, ...]) -> None:
             "--prefix, and --allow-websocket-origin.",
             ", ".join(unused),
         )
-    take_over(create_app(roots, most_tables=values.most_tables or MOST_TABLES))
+    limits = ServerLimits(PersonLimits.of(Limits() if file is None else file.values.limits))
+    take_over(create_app(roots, most_tables=values.most_tables or MOST_TABLES, limits=limits))
     if values.spark_start:
         start_early()
 

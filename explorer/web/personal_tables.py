@@ -7,7 +7,9 @@ table is opened to be changed. What is refused is recorded.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from explorer.activity.event import Event
 from explorer.auditing.erasure import Erasure, Neighbour, narrowed
@@ -15,13 +17,17 @@ from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
 from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
+from explorer.turns import Line
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import ChangeableTable
 from explorer.views.problems import LACKS_RIGHT
+from explorer.web.limits import ServerLimits
 from explorer.web.personal_results import PersonalResults
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
 from explorer.web.visible_tables import place_of
+
+Result = TypeVar("Result")
 
 
 class PersonalTables:
@@ -153,10 +159,15 @@ class PersonalEntry:
     Args:
         tables: The tables as the person has them.
         recorder: Tells the record.
+        limits: What the people of the server have at the moment.
+
+    Attributes:
+        line: As `Entry` has it.
     """
 
-    def __init__(self, tables: PersonalTables, recorder: Recorder) -> None:
-        self._tables, self._recorder = tables, recorder
+    def __init__(self, tables: PersonalTables, recorder: Recorder, limits: ServerLimits | None = None) -> None:
+        self._tables, self._recorder, self._limits = tables, recorder, limits
+        self.line: Line | None = None if limits is None else limits.line_of(recorder.identity)
 
     def require(self, right: Right, shown: OnShow) -> None:
         """Raise `NotAllowed` if the person lacks a right on the table of the address, or on the one that is drawn."""
@@ -186,6 +197,10 @@ class PersonalEntry:
                 reason=LACKS_RIGHT,
             )
 
-    def record(self, event: Event) -> None:
-        """Record what is about to be done."""
-        self._recorder.before(event)
+    def record(self, event: Event) -> Future[Any] | None:
+        """Begin to record what is about to be done."""
+        return self._recorder.begin(event)
+
+    def export(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Return the making of an export, which counts as the person's until it has ended."""
+        return work if self._limits is None else self._limits.export(self._recorder.identity, work)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from concurrent.futures import Future
 
 import msgspec
 
-from explorer.activity.event import Entry, Event, Outcome
+from explorer.activity.commits import recorded_commit
+from explorer.activity.event import Entry, Event
 from explorer.activity.record import ActivityRecord
-from explorer.core.errors import CommitError, CommitUnknown, ExplorerError
-from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
-from explorer.core.transaction.intents.documents import intent_kind
+from explorer.core.transaction.commit_plan import Plan, PlanResult
 from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
@@ -20,36 +19,45 @@ from explorer.views.act.desk.draft import ChangeableTable
 
 
 class Recorder:
-    """Tells a record what one person does.
+    """Tells a record what one person does; nothing but `before` waits for the disk.
 
     Args:
         record: The record; None where there is none.
         identity: The person.
+
+    Attributes:
+        identity: As given.
     """
 
     def __init__(self, record: ActivityRecord | None, identity: Identity) -> None:
-        self._record, self._identity = record, identity
+        self._writer = None if record is None else record.writer
+        self.identity = identity
+
+    def begin(self, event: Event) -> Future[Entry | None] | None:
+        """Begin to record what is about to be done, once the result is there; None where nothing is recorded."""
+        return None if self._writer is None else self._writer.begin(self._of_person(event))
 
     def before(self, event: Event) -> Entry | None:
-        """Record what is about to be done.
+        """Record what is about to be done; on a thread that may wait.
 
         Raises:
             StorageError: It cannot be recorded, so it must not be done.
         """
-        return None if self._record is None else self._record.add(self._of_person(event))
+        begun = self.begin(event)
+        return None if begun is None else begun.result()
 
     def after(self, event: Event) -> None:
         """Record what has happened, as soon as that is possible."""
-        if self._record is not None:
-            self._record.tell(self._of_person(event))
+        if self._writer is not None:
+            self._writer.tell(self._of_person(event))
 
     def refused(self, event: Event) -> None:
         """Record a refusal."""
-        if self._record is not None:
-            self._record.tell_refusal(self._of_person(event))
+        if self._writer is not None:
+            self._writer.tell_refusal(self._of_person(event))
 
     def _of_person(self, event: Event) -> Event:
-        identity = self._identity
+        identity = self.identity
         return msgspec.structs.replace(
             event, person=identity.name, known_by=identity.known_by.value, address=identity.address
         )
@@ -105,38 +113,9 @@ class RecordedTable:
         Raises:
             StorageError: The record cannot be written. Nothing was committed.
         """
-        kind: Literal["commit", "maintenance"] = "commit" if isinstance(plan, CommitPlan) else "maintenance"
-        begun = Event(
-            kind=kind,
-            outcome="begun",
-            what=intent_kind(plan.intent),
-            table=self._served,
-            version=plan.commit_version,
-            digest=plan.digest,
+        return recorded_commit(
+            plan,
+            self._served,
+            self._recorder,
+            lambda: self._table.commit(plan, reason=reason, user=user, watch=watch),
         )
-        announced = self._recorder.before(begun)
-        number = None if announced is None else announced.number
-        try:
-            result = self._table.commit(plan, reason=reason, user=user, watch=watch)
-        except BaseException as error:
-            ended = msgspec.structs.replace(
-                begun, outcome=_outcome(error), refers_to=number, detail=type(error).__name__
-            )
-            self._recorder.after(ended)
-            raise
-        outcome: Outcome = result.outcome  # type: ignore[assignment]  # one of the four of a result
-        self._recorder.after(msgspec.structs.replace(begun, outcome=outcome, version=result.version, refers_to=number))
-        return result
-
-
-def _outcome(error: BaseException) -> Outcome:
-    """Return how a commit ended that raised an error."""
-    match error:
-        case CommitUnknown():
-            return "unknown"
-        case CommitError():
-            return "rejected"
-        case ExplorerError():
-            return "failed"
-        case _:
-            return "unknown"

@@ -9,7 +9,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -201,6 +201,7 @@ class Catalog(FollowedTables):
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
         lake: The served tables with their names, as far as they were read.
+        server_state: Returns what the server holds at the moment, in words; empty where it has no limits.
     """
 
     def __init__(
@@ -223,6 +224,7 @@ class Catalog(FollowedTables):
         self.kept: KeptResults | None = KeptResults()
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
+        self.server_state: Callable[[], str] = str
         self.lake = Lake(self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
@@ -240,6 +242,7 @@ class Catalog(FollowedTables):
         table = _opened(ref, read_only=not self.allow_commits)
         # A log names files under its table's own root; a person may name rows under each root that is served.
         table.sources = self.sources
+        table.known_by = None  # the entry of the person's windows records it
         return self._sharing(ref, table)
 
     def other(self, name: str) -> TableFacts:

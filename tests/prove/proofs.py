@@ -360,6 +360,14 @@ PROOFS: Final = (
         "nothing planned and nothing written",
     ),
     Proof(
+        "soak",
+        _PAGES,
+        "tests/prove/test_soak.py",
+        "30 people with scripted sockets look at a table for 30 minutes while this program and deltalake commit: no "
+        "error shown or logged, every page is told of the newest version and ends at it, and the server takes at most "
+        "96 MiB more than after 5 minutes; 500 pages are opened and left, and the memory is back within the same bound",
+    ),
+    Proof(
         "nginx",
         _PAGES,
         "tests/prove/test_nginx.py",

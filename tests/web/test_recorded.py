@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,38 @@ def test_rows_that_a_tab_opens_are_one_line_however_often_it_is_drawn(root: Path
     window.ask("go", query="?t=w/orders&tab=data&masked=1")
     settled(window)
     assert [(event.kind, event.what, event.version) for event in events(record)] == 2 * [("rows", "data", 0)]
+
+
+def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_order(
+    root: Path, record: ActivityRecord
+) -> None:
+    window = settled(opened(root, record, "?t=w/orders&tab=overview"))
+    heard = len(window.heard)
+    with record.files.lock.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        window.send("download", number=2, list="schema", format="json")
+        window.send("go", number=3, query="?t=w/orders&tab=files")
+        window.number = 3
+        # The loop returned at once; what came after the export waits for it, and other windows do not.
+        settled(window)
+        assert window.heard[heard:] == []
+        other = settled(opened(root, record, "?t=w/orders&tab=files"))
+        assert "Files" in other.session.shown.title
+    window.answer()
+    answered = [message["number"] for message in window.heard[heard:] if message.get("number")]
+    assert (answered[0], answered[-1]) == (2, 3)
+    assert [event.what for event in events(record)] == ["schema"]
+
+
+def test_an_export_that_cannot_be_recorded_is_not_made(root: Path, record: ActivityRecord) -> None:
+    window = settled(opened(root, record, "?t=w/orders&tab=overview"))
+    record.files.current.unlink(missing_ok=True)
+    record.files.current.mkdir()
+    heard = len(window.heard)
+    window.ask("download", list="schema", format="json")
+    assert "activity record" in str(window.heard[heard:])
+    assert not any("schema-" in str(message) for message in window.heard[heard:])
+    record.files.current.rmdir()
 
 
 def test_an_export_is_recorded(root: Path, record: ActivityRecord) -> None:

@@ -29,7 +29,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.cli.tables import location_of
-from explorer.configuration.records import Serve
+from explorer.configuration.records import Limits, Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
@@ -156,6 +156,47 @@ class ServeFlags:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LimitFlags:
+    """The flags of ``serve`` that have a key of the same name in ``[limits]``; None where one is not given."""
+
+    pages_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--pages-per-person", metavar="N", min=1, help="Pages that a person may have open (default: 100)."
+        ),
+    ] = None
+    jobs_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs-per-person",
+            metavar="N",
+            min=1,
+            help="Jobs of a person that run on Spark or wait for it (default: 10).",
+        ),
+    ] = None
+    exports_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--exports-per-person",
+            metavar="N",
+            min=1,
+            help="Exports that are made for a person at once (default: 4).",
+        ),
+    ] = None
+    spark_jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--spark-jobs", metavar="N", min=1, help="Jobs of all people that run on Spark at once (default: 4)."
+        ),
+    ] = None
+
+    def over(self, values: Limits) -> Limits:
+        """Return the values of the configuration with the given flags in place of theirs."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return msgspec.structs.replace(values, **{name: value for name, value in given.items() if value is not None})
+
+
 class ServerReady(JsonRecord, frozen=True, kw_only=True):
     """The server is ready: its address, and the folders that it serves."""
 
@@ -184,6 +225,7 @@ def serve(
     roots: RootsArgument = None,
     *,
     flags: ServeFlags,
+    limits: LimitFlags,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
     clients: ClientsOption = None,
@@ -199,7 +241,13 @@ def serve(
     use_clients(clients)
     served = roots_of(None if roots is None else list(map(location_of, roots)), "ROOT")
     places = tuple(roots or (root.place for root in served))
-    _serve(served, flags.over(in_force().values.serve), lambda url: ServerReady(url=url, roots=places), as_json=json)
+    _serve(
+        served,
+        flags.over(in_force().values.serve),
+        lambda url: ServerReady(url=url, roots=places),
+        limits=limits.over(in_force().values.limits),
+        as_json=json,
+    )
     return 0
 
 
@@ -286,12 +334,14 @@ def _serve(
     settings: Serve,
     document: Callable[[str], msgspec.Struct],
     *,
+    limits: Limits | None = None,
     as_json: bool,
     people: bool = True,
 ) -> None:
     _require_web()
     quiet_handlers()
     from explorer.web import serve as serve_pages
+    from explorer.web.limits import PersonLimits
     from explorer.web.visible_tables import GivenRole
 
     def ready(url: str) -> None:
@@ -321,6 +371,7 @@ def _serve(
         proxy_login=proxy_login,
         roles=roles,
         contact=in_force().values.contact,
+        limits=PersonLimits.of(limits or in_force().values.limits),
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),

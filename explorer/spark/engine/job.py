@@ -33,6 +33,8 @@ def spark_job(name: str, evaluates: str | None = None) -> Job[Result]:
 class _SparkEngine:
     """Spark as the engine of a job; PySpark is imported when it runs, so a missing package is the job's error."""
 
+    is_shared = True
+
     def __init__(self, evaluates: str | None) -> None:
         self._evaluates = evaluates
 

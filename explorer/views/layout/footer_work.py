@@ -190,6 +190,8 @@ def _request(view: FileView, name: str) -> _FooterRequest:
 class _ThisProcess:
     """The engine of work that this process does by itself."""
 
+    is_shared = False
+
     def start_phase(self) -> str:
         """Describe a start, which takes no time."""
         return "Reading the footer"

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.core.transaction.row_engine import RowJob
 from explorer.debug import log_failure
+from explorer.turns import Line, in_line, own_line
 from explorer.views.problems import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -91,7 +93,9 @@ class SparkWork(Generic[Result]):
             before, self._job, self._beginning = self._job, None, beginning
             self.key, self.result, self._problem = key, None, None
         _stop(before)
-        threading.Thread(target=self._make, args=(beginning, make), name="job-begin", daemon=True).start()
+        # The job is the work of whoever begins it.
+        made_in = partial(self._make_in, own_line(), beginning, make)
+        threading.Thread(target=made_in, name="job-begin", daemon=True).start()
         if quietly:
             threading.Thread(target=self._show_soon, args=(beginning,), name="job-shown", daemon=True).start()
         else:
@@ -128,6 +132,12 @@ class SparkWork(Generic[Result]):
         time.sleep(_PACE)
         if beginning is self._beginning:
             self._changed()
+
+    def _make_in(
+        self, line: Line | None, beginning: _Beginning, make: Callable[[], Job[Result] | ReadyResult[Result]]
+    ) -> None:
+        with in_line(line):
+            self._make(beginning, make)
 
     def _make(self, beginning: _Beginning, make: Callable[[], Job[Result] | ReadyResult[Result]]) -> None:
         job: Job[Result] | None = None

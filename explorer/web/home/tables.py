@@ -179,7 +179,8 @@ def _activity_page(
     entries = None if catalog.record is None else catalog.record.read()
     cut = catalog.record is not None and entries is not None and catalog.record.is_cut(entries)
     record = activity(address, summaries, entries, cut=cut)
-    blocks = render_blocks("activity", address=address, record=record, progress=progress)
+    state = catalog.server_state()
+    blocks = render_blocks("activity", address=address, record=record, progress=progress, server_state=state)
     around = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     return Rendered(around | blocks, title="Activity \u00b7 Delta Table Explorer")
 

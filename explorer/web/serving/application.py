@@ -6,6 +6,7 @@ The gate checks each request before a handler answers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from bokeh.core.types import ID
@@ -19,8 +20,9 @@ from explorer.activity.event import Event
 from explorer.activity.record import ActivityRecord
 from explorer.page.host import Identity
 from explorer.web.html import nonce_of
+from explorer.web.limits import ServerLimits
 from explorer.web.recorder import Recorder
-from explorer.web.serving.documents import DocumentHandler, DocumentTokens
+from explorer.web.serving.documents import DocumentHandler, DocumentTokens, open_pages
 from explorer.web.serving.gate import Gate
 from explorer.web.serving.handlers import HEALTH, Health, PageHandler, Refused, UnknownAddress, static_routes
 from explorer.web.serving.login import Login, Logout
@@ -105,6 +107,7 @@ class ExplorerApplication(BokehTornado):
         access: The people who may open the pages.
         record: Where sign-ins are recorded; None for nowhere.
         login_pages: The addresses of single sign-on, and their handlers, which take ``access``.
+        limits: What the people of the server have at the moment; None for a server without limits.
 
     Attributes:
         gate: As given.
@@ -117,6 +120,8 @@ class ExplorerApplication(BokehTornado):
         access: Access,
         record: ActivityRecord | None = None,
         login_pages: LoginPages = (),
+        *,
+        limits: ServerLimits | None = None,
     ) -> None:
         applications = build_applications({"/": app}, title="Delta Table Explorer", location=False)
         super().__init__(
@@ -131,11 +136,14 @@ class ExplorerApplication(BokehTornado):
         self._record = record
         self._sockets: dict[ID, Socket] = {}
         tokens, context = DocumentTokens(), self.applications["/"]
+        if limits is not None:
+            limits.open_pages = partial(open_pages, context)
+        documents = {"access": access, "context": context, "tokens": tokens, "limits": limits}
         # Addresses of Bokeh and Panel (the page as a script, its metadata, all files of a package) are dropped.
         self.wildcard_router.rules.clear()
         self.wildcard_router.add_rules(
             [
-                URLSpec("/", DocumentHandler, {"access": access, "context": context, "tokens": tokens}),
+                URLSpec("/", DocumentHandler, documents),
                 URLSpec("/ws", Socket, {"access": access, "application_context": context, "tokens": tokens}),
                 *(URLSpec(pattern, handler, values) for pattern, handler, values in static_routes()),
             ]

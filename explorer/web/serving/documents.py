@@ -12,6 +12,8 @@ import json
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -24,7 +26,9 @@ from panel.io.server import server_html_page_for_session
 from panel.io.state import set_curdoc
 from tornado.httputil import HTTPServerRequest
 
+from explorer.core.errors import LimitReached
 from explorer.page.host import Identity, KnownBy
+from explorer.web.limits import ServerLimits
 from explorer.web.serving.gate import Refusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access, TokenAccess
@@ -72,11 +76,14 @@ class DocumentHandler(PageHandler):
 
     SUPPORTED_METHODS = ("GET",)
 
-    def initialize(self, access: Access, context: ApplicationContext, tokens: DocumentTokens) -> None:
+    def initialize(
+        self, access: Access, context: ApplicationContext, tokens: DocumentTokens, limits: ServerLimits | None
+    ) -> None:
         """Take the arguments."""
         self._access = access
         self._context = context
         self._tokens = tokens
+        self._limits = limits
 
     async def get(self) -> None:
         """Answer with the page, or with the login."""
@@ -84,7 +91,13 @@ class DocumentHandler(PageHandler):
         if isinstance(self._access, TokenAccess) and "token" in self.request.arguments:
             self._enter(self._access, identity)
         elif identity is not None:
-            await self._answer(identity)
+            try:
+                with nullcontext() if self._limits is None else self._limits.opening(identity):
+                    await self._answer(identity)
+            except LimitReached as error:
+                self.answer_refusal(
+                    Refusal("Too many pages", error.message, "Then open the page again.", status=429, again=True)
+                )
         elif isinstance(self._access, ProxyAccess):
             self.answer_refusal(_NOT_NAMED)
         elif not isinstance(self._access, TokenAccess):
@@ -128,6 +141,16 @@ class DocumentHandler(PageHandler):
             return
         rest = urlencode({key: value for key, value in self.request.arguments.items() if key != "token"}, doseq=True)
         self.redirect(f"{self.home}?{rest}" if rest else self.home, status=303)
+
+
+def open_pages(context: ApplicationContext) -> Iterator[Identity]:
+    """Yield whose the open pages are; one that was closed is open for some seconds more, in case it comes back."""
+    # A copy: this is asked for on other threads, too.
+    for session in list(context.sessions):
+        known: Any = session.document.session_context
+        identity = getattr(None if known is None else known.request, "identity", None)
+        if isinstance(identity, Identity):
+            yield identity
 
 
 _NO_TOKEN: Final = Refusal(

@@ -10,14 +10,15 @@ from typing import Any
 
 from bokeh.server.server import BaseServer
 
+from explorer.activity.configured import PROGRAM
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
-from explorer.version import VERSION
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
+from explorer.web.limits import PersonLimits, ServerLimits
 from explorer.web.serving.application import ExplorerApplication, LoginPages
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, check_port, listen
@@ -49,6 +50,7 @@ def serve(
     proxy_login: ProxyLogin | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    limits: PersonLimits | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -76,6 +78,7 @@ def serve(
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
+        limits: How much one person may have at once; None for the defaults.
 
     Returns:
         The Bokeh server.
@@ -97,7 +100,8 @@ def serve(
     public = [read_public_url(text) for text in public_urls]
     proxies = read_trusted_proxies(trusted_proxies or (THIS_MACHINE if public else ()))
     users = None if basic_auth is None else PasswordFile(Path(basic_auth))
-    record = None if activity is None else ActivityRecord(activity, program=f"delta-table-explorer/{VERSION}")
+    record = None if activity is None else ActivityRecord(activity, program=PROGRAM)
+    counted = ServerLimits(limits or PersonLimits())
     app = create_app(
         roots,
         allow_commits=allow_commits,
@@ -106,6 +110,7 @@ def serve(
         record=record,
         roles=roles,
         contact=contact,
+        limits=counted,
     )
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
@@ -120,7 +125,8 @@ def serve(
         access = ProxyAccess(rights, proxy_login, proxies)
     else:
         access = _access(rights, chosen, users, announced)
-    server = listen(ExplorerApplication(app, Gate(address, chosen, public, proxies), access, record, pages), sockets)
+    gate = Gate(address, chosen, public, proxies)
+    server = listen(ExplorerApplication(app, gate, access, record, pages, limits=counted), sockets)
     if start:
         _heed_signals(server)
     if isinstance(access, TokenAccess):
@@ -130,7 +136,7 @@ def serve(
     if spark_start:
         start_early()
     if start:
-        _run(server)
+        _run(server, record)
     return server
 
 
@@ -214,7 +220,7 @@ def _heed_signals(server: BaseServer) -> None:
             signal.signal(number, lambda *_: loop.add_callback_from_signal(loop.stop))
 
 
-def _run(server: BaseServer) -> None:
+def _run(server: BaseServer, record: ActivityRecord | None) -> None:
     """Serve until interrupted."""
     loop = server.io_loop
     server.start()
@@ -223,6 +229,8 @@ def _run(server: BaseServer) -> None:
     finally:
         server.stop()
         stop_engine()
+        if record is not None:
+            record.writer.flush()
 
 
 def _shown_host(address: str) -> str:

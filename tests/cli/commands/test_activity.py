@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
+import explorer
 from explorer.activity.event import Event
+from explorer.activity.files import RecordFiles
+from explorer.activity.reading import entries
 from explorer.activity.record import ActivityRecord
+from explorer.core.errors import NotAllowed
+from explorer.core.protocol.actions import Metadata
+from explorer.core.transaction.intents.records import SetDescription
+from explorer.jupyter.one_table import OneTable
+from explorer.storage import open_store
+from explorer.variables import ACTIVITY_VARIABLE
 from tests.cli.conftest import Call
+from tests.support.logs.small_logs import PROTOCOL, SCHEMA, add, write
 
 
 @pytest.fixture
@@ -62,3 +72,76 @@ def test_a_place_without_a_record_is_named(cli: Call, tmp_path: Path) -> None:
     assert result.code == 3
     assert "There is no activity record" in result.err
     assert cli("activity").code == 2, "the tests write no record"
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    metadata = Metadata(id="6a7c0d36-6c5b-4a35-8a70-0f64e1b5a5a0", schema_string=SCHEMA)
+    write(open_store(tmp_path / "orders"), {0: (PROTOCOL, metadata, add("a"))})
+    return tmp_path / "orders"
+
+
+def recorded(place: Path) -> list[Event]:
+    return [entry.event for entry in reversed(list(entries(RecordFiles.at(place))))]
+
+
+@pytest.mark.parametrize(("kind", "what"), [("commit", "set-description"), ("maintenance", "checkpoint")])
+def test_a_commit_is_recorded_where_a_record_is_configured(
+    cli: Call, orders: Path, monkeypatch: pytest.MonkeyPatch, kind: str, what: str
+) -> None:
+    tmp_path, words = orders.parent, {"description": "secret words"} if kind == "commit" else {}
+    intent = json.dumps({"kind": what, **words})
+    monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
+    done = cli("commit", orders, intent, "--reason", "why", "--user", "ada", "--yes", "--json").document()
+    begun, ended = recorded(tmp_path / "kept")
+    assert [(event.kind, event.what, event.person, event.digest) for event in (begun, ended)] == 2 * [
+        (kind, what, "ada", done["planDigest"])
+    ]
+    assert (begun.outcome, ended.outcome, ended.refers_to, ended.version) == ("begun", "committed", 1, done["version"])
+    assert ended.table == explorer.open_table(orders).location
+    assert "secret words" not in RecordFiles.at(tmp_path / "kept").current.read_text()
+
+
+def test_an_undo_and_a_new_table_are_recorded_and_a_refused_plan_is_not(
+    cli: Call, orders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
+    described = '{"kind": "set-description", "description": "x"}'
+    assert cli("commit", orders, described, "--reason", "why", "--yes").code == 0
+    assert cli("undo", orders, "--reason", "why", "--yes").code == 0
+    schema = '{"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": true, "metadata": {}}]}'
+    create = f'{{"kind": "create-table", "schema": {schema}}}'
+    assert cli("commit", tmp_path / "new", create, "--reason", "why", "--yes").code == 0
+    unknown = '{"kind": "drop-constraint", "name": "none"}'
+    assert cli("commit", orders, unknown, "--reason", "why", "--yes").code != 0
+    told = [(event.what, event.outcome) for event in recorded(tmp_path / "kept")]
+    assert [what for what, outcome in told if outcome == "committed"][-1] == "create-table"
+    assert len(told) == 6
+
+
+def test_nothing_is_committed_while_the_configured_record_cannot_be_written(
+    cli: Call, orders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept.jsonl" / "activity.jsonl").mkdir(parents=True)
+    monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept.jsonl"))
+    described = '{"kind": "set-description", "description": "x"}'
+    result = cli("commit", orders, described, "--reason", "why", "--yes", "--json")
+    assert result.error()["reason"] == "activity"
+    assert explorer.open_table(orders).latest_version() == 0
+    monkeypatch.setenv(ACTIVITY_VARIABLE, "off")
+    assert cli("commit", orders, described, "--reason", "why", "--yes").code == 0
+
+
+def test_a_notebook_and_a_program_are_recorded_and_a_read_only_table_is_not(
+    orders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
+    table = explorer.open_table(orders)
+    desk_table = OneTable(table, allow_commits=True).open("")
+    plan = desk_table.plan(SetDescription(description="x"), user="eva")
+    assert desk_table.commit(plan, user="eva").outcome == "committed"
+    assert [event.person for event in recorded(tmp_path / "kept")] == ["eva", "eva"]
+    closed = explorer.open_table(orders, read_only=True)
+    with pytest.raises(NotAllowed):
+        closed.commit(table.plan(SetDescription(description="y")))
+    assert len(recorded(tmp_path / "kept")) == 2

@@ -16,13 +16,14 @@ import explorer
 from explorer.catalogs.settings import settings_from
 from explorer.cli import in_force
 from explorer.cli.app import command_group, run
-from explorer.cli.commands.serving import ServeFlags
+from explorer.cli.commands.serving import LimitFlags, ServeFlags
 from explorer.cli.row_output import check_output_options
 from explorer.configuration.reading import read_configuration
-from explorer.configuration.records import TABLES, VARIABLES, Configuration, Serve
+from explorer.configuration.records import TABLES, VARIABLES, Configuration, Limits, Serve
 from explorer.core.errors import InvalidConfiguration, RequestError, TableNotFound
 from explorer.storage import open_store, served_root
 from explorer.variables import CACHE_VARIABLE
+from explorer.web.limits import PersonLimits
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, write
 from tests.support.shared_tables import REPOSITORY
@@ -223,11 +224,21 @@ def test_flags_of_serve_precede_the_file() -> None:
     assert (chosen.allow_commits, str(chosen.sign)) == (False, "k")
 
 
+def test_flags_of_limits_precede_the_file() -> None:
+    values = Limits(max_decoded_bytes=5, pages_per_person=6, spark_jobs=7)
+    assert LimitFlags().over(values) == values
+    chosen = LimitFlags(pages_per_person=8, jobs_per_person=9).over(values)
+    assert PersonLimits.of(chosen) == PersonLimits(pages=8, jobs=9, spark_jobs=7)
+    assert chosen.max_decoded_bytes == 5
+
+
 def test_every_flag_of_serve_and_every_shared_option_has_its_key() -> None:
     group: Any = command_group()
     options = {each.name for each in group.commands["serve"].params if each.param_type_name == "option"}
     shared = {"spark", "spark_conf", "clients", "storage_option", "config_file", "json", "help"}
-    assert {each.name for each in fields(ServeFlags)} == options - shared
+    limits = {each.name for each in fields(LimitFlags)}
+    assert {each.name for each in fields(ServeFlags)} | limits == options - shared
+    assert limits < set(Limits.__struct_fields__)
     assert {each.name for each in fields(ServeFlags)} == set(Serve.__struct_fields__)
     assert {option.name for option in group.params} == {"debug", "no_cache"}
     assert {"clients", "debug", "storage_options", "spark", "cache"} <= set(Configuration.__struct_fields__)
