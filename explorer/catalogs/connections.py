@@ -1,7 +1,7 @@
 """Connections for requests that end within a time limit, however slowly the answer comes.
 
-Invariants: the proxy of the environment is used where one is set for a host; a request that takes too long is broken off,
-so no server holds a thread as long as it likes.
+Invariants: the proxy of the environment is used where one is set for a host; a request that takes too long is broken
+off, so no server holds a thread as long as it likes.
 """
 
 from __future__ import annotations

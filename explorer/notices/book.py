@@ -1,7 +1,7 @@
 """The notices: posted, resolved, acknowledged, and snoozed.
 
-Invariants: a key is one notice; what is acknowledged is not sent again, unless it is over; what is snoozed is sent again
-when that ends; who did what, and why, stays with the notice.
+Invariants: a key is one notice; what is acknowledged is not sent again, unless it is over; what is snoozed is sent
+again when that ends; who did what, and why, stays with the notice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from explorer import formatting as fmt
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.credentials import without_credentials
-from explorer.notices.notice import Notice, iso, urgency
+from explorer.notices.notice import Notice, iso, notice_id, urgency
 from explorer.notices.store import NoticeStore
 
 BoardState: TypeAlias = Literal["open", "acknowledged", "snoozed", "resolved"]
@@ -82,8 +82,8 @@ class NoticeBook:
         """Say that what a notice is about is over; return False if that was said already.
 
         Args:
-            notice: What is to be said; its key names the notice that it resolves. One that was never posted is posted as
-                resolved.
+            notice: What is to be said; its key names the notice that it resolves. One that was never posted is posted
+                as resolved.
 
         Raises:
             StorageError: It cannot be written.
@@ -256,12 +256,13 @@ class NoticeChanges:
     def _put(self, notice: Notice, state: str, round_: int) -> None:
         shown = msgspec.structs.replace(
             notice,
+            id=notice_id(notice.key),
             title=_harmless(notice.title, _LONGEST_TITLE),
             text=_harmless(notice.text, _LONGEST_TEXT),
             name=_harmless(notice.name, _LONGEST_TITLE),
         )
         values = (
-            notice.key, notice.id, msgspec.json.encode(shown), state, None, "", "", self._now, round_, self._now,
+            notice.key, shown.id, msgspec.json.encode(shown), state, "", "", None, self._now, round_, self._now,
         )  # fmt: skip
         self._connection.execute(
             "INSERT INTO notice VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"

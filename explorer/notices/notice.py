@@ -33,6 +33,7 @@ class Notice(JsonRecord, frozen=True, kw_only=True):
         address: The page that shows it; empty if the address of the server is not known.
         when: When it happened, as ISO 8601 in UTC.
         state: ``resolved`` if it is over.
+        id: A short name, which commands take; it is made of the key when the notice is posted.
     """
 
     key: str
@@ -46,11 +47,7 @@ class Notice(JsonRecord, frozen=True, kw_only=True):
     address: str = ""
     when: str
     state: NoticeState = "open"
-
-    @property
-    def id(self) -> str:
-        """A short name; people type the beginning of it."""
-        return hashlib.sha256(self.key.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
+    id: str = ""
 
 
 class NoticeList(JsonRecord, frozen=True, kw_only=True):
@@ -77,6 +74,11 @@ class NoticeMessage(JsonRecord, frozen=True, kw_only=True):
     type: Literal["notices"] = MESSAGE_TYPE
     timestamp: str
     data: NoticeList
+
+
+def notice_id(key: str) -> str:
+    """Return the short name of a key; people type the beginning of it."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
 
 
 def iso(moment: datetime) -> str:

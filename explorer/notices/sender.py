@@ -1,7 +1,7 @@
 """What sends the notices: to each channel, what it was not told yet, until it takes it or is given up.
 
-Invariants: a message is on the disk, with its ID, before it is sent, so a program that ends in the midst of it sends the
-same again; one program sends at a time; a try that is due is never put off by a clock that went back.
+Invariants: a message is on the disk, with its ID, before it is sent, so a program that ends in the midst of it sends
+the same again; one program sends at a time; a try that is due is never put off by a clock that went back.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import log_failure
 from explorer.notices.book import NoticeBook
 from explorer.notices.channel import Answer, Channel, OutgoingMessage
-from explorer.notices.notice import Notice, NoticeList, NoticeMessage, Severity, iso, urgency
+from explorer.notices.notice import Notice, NoticeList, NoticeMessage, Severity, iso, notice_id, urgency
 
 _log = logging.getLogger(__name__)
 _WAITS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200)
@@ -92,7 +92,7 @@ class Sender:
         self,
         book: NoticeBook,
         channels: Sequence[Channel],
-        rules: SendingRules = SendingRules(),  # noqa: B008  # it is frozen
+        rules: SendingRules = SendingRules(),  # it is frozen
         tell: Callable[[Event], None] = lambda _: None,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -218,7 +218,7 @@ class Sender:
             _log.warning("channel %s, try %d of %d: %s", channel.name, tries, self._rules.tries, answer.text)
 
     def _write_ends(self) -> None:
-        """Write how tries ended; until that is on the disk nothing else is tried, as it would be sent again and again."""
+        """Write how tries ended; until that is on the disk nothing else is tried: it would be sent again and again."""
         for id_, (*end, channel, paused_until) in list(self._ends.items()):
             with self._book.store.writing() as connection:
                 connection.execute(
@@ -305,7 +305,8 @@ def trial_message(now: float) -> OutgoingMessage:
     """Return a message that says that a channel works."""
     when = iso(datetime.fromtimestamp(now, UTC))
     notice = Notice(
-        key=f"test:{token_hex(6)}",
+        key=(key := f"test:{token_hex(6)}"),
+        id=notice_id(key),
         kind="test",
         severity="info",
         title="Test notice of Delta Table Explorer",

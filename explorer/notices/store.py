@@ -23,8 +23,9 @@ _PATIENCE: Final = 10.0
 _EDITION: Final = 1
 _SCHEMA: Final = """
 CREATE TABLE notice (
-    key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, document BLOB NOT NULL, state TEXT NOT NULL, snoozed_until INTEGER,
-    person TEXT NOT NULL, reason TEXT NOT NULL, changed INTEGER NOT NULL, round INTEGER NOT NULL, raised INTEGER NOT NULL
+    key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, document BLOB NOT NULL, state TEXT NOT NULL, person TEXT NOT NULL,
+    reason TEXT NOT NULL, snoozed_until INTEGER, changed INTEGER NOT NULL, round INTEGER NOT NULL,
+    raised INTEGER NOT NULL
 );
 CREATE TABLE channel (
     name TEXT PRIMARY KEY, since INTEGER NOT NULL, paused_from INTEGER NOT NULL, paused_until INTEGER NOT NULL
@@ -167,8 +168,8 @@ class NoticeStore:
             ) from error
         except OSError as error:
             raise StorageError(
-                f"The notices in {self.path} cannot be {verb}: {error.strerror or error}. Nothing was changed. Make room "
-                "or correct the permissions, or name another folder with notices.folder.",
+                f"The notices in {self.path} cannot be {verb}: {error.strerror or error}. Nothing was changed. Make "
+                "room or correct the permissions, or name another folder with notices.folder.",
                 path=str(self.path),
                 reason="notices",
             ) from error

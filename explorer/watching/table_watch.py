@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import msgspec
@@ -16,6 +16,7 @@ from explorer.core.compatibility.access import Access, Requirements, verdict_of
 from explorer.core.compatibility.client_facts import ClientFacts
 from explorer.core.compatibility.my_clients import MyClient
 from explorer.core.errors import ExplorerError
+from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.core.versions.history import History
 from explorer.notices.book import NoticeChanges
@@ -54,28 +55,29 @@ class WatchedPlace:
 
     def address(self, version: int | None = None) -> str:
         """Return the address of its page."""
-        values: dict[str, str] = {"t": self.name} | ({} if version is None else {"v": str(version)})
+        values: dict[str, str] = {"t": _whole(self.name)} | ({} if version is None else {"v": str(version)})
         return f"{self.home}?{urlencode(values, safe='/')}" if self.home else ""
 
     def notice(
         self,
         kind: NoticeKind,
         key: str,
-        severity: Severity,
         title: str,
-        text: str,
+        text: str = "",
+        *,
         when: datetime,
+        severity: Severity = "error",
         version: int | None = None,
     ) -> Notice:
         """Return a notice about it; the key is completed with the place."""
         return Notice(
-            key=f"{kind}:{key}:{self.location}",
+            key=_whole(f"{kind}:{key}:{self.location}"),
             kind=kind,
             severity=severity,
             title=f"{self.name}: {title}",
             text=text,
-            table=self.location,
-            name=self.name,
+            table=_whole(self.location),
+            name=_whole(self.name),
             version=version,
             address=self.address(version),
             when=iso(when),
@@ -89,7 +91,7 @@ class TableNews:
     Attributes:
         posts: Notices to post.
         ends: Notices that say that what was posted under their key is over.
-        ended_silences: The beginnings of keys of silences; those that are not among the posts are over.
+        silences: By the beginning of their keys, what is to be said of silences that are not among the posts.
         seen: What was seen; None if it could not be read.
     """
 
@@ -97,6 +99,12 @@ class TableNews:
     ends: list[Notice] = field(default_factory=list)
     silences: dict[str, Notice] = field(default_factory=dict)
     seen: SeenTable | None = None
+
+    def add(self, other: TableNews) -> None:
+        """Add what else is to be told."""
+        self.posts += other.posts
+        self.ends += other.ends
+        self.silences |= other.silences
 
     def write(self, changes: NoticeChanges, place: WatchedPlace) -> int:
         """Write them together with what was seen; return how many are new."""
@@ -111,24 +119,29 @@ class TableNews:
                 changes.resolve(notice)
         count = sum(changes.post(notice) for notice in self.posts)
         if self.seen is not None:
-            changes.watch(place.location, self.seen)
+            changes.watch(_whole(place.location), self.seen)
         return count
+
+
+def _whole(text: str) -> str:
+    """Return a name without halves of surrogate pairs, as of a file whose name is not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def unreadable(place: WatchedPlace, error: ExplorerError, now: datetime) -> Notice:
     """Return the notice that a table cannot be read."""
-    return place.notice("table", "unreadable", "error", "cannot be read", error.message, now, error.version)
+    return place.notice("table", "unreadable", "cannot be read", error.message, when=now, version=error.version)
 
 
 def vanished(place: WatchedPlace, now: datetime) -> Notice:
     """Return the notice that a table is not there any more."""
     text = "It was watched before, and there is no Delta table now. Find out who moved or deleted it."
-    return place.notice("table", "unreadable", "error", "is gone", text, now)
+    return place.notice("table", "unreadable", "is gone", text, when=now)
 
 
 def readable(place: WatchedPlace, now: datetime) -> Notice:
     """Return the notice that it can be read again."""
-    return place.notice("table", "unreadable", "error", "can be read again", "", now)
+    return place.notice("table", "unreadable", "can be read again", when=now)
 
 
 def went_back(place: WatchedPlace, before: int, latest: int, now: datetime) -> Notice:
@@ -136,52 +149,46 @@ def went_back(place: WatchedPlace, before: int, latest: int, now: datetime) -> N
     return place.notice(
         "table",
         f"went back:{before}:{latest}",
-        "error",
         f"its log ends at v{latest}, and v{before} was seen before",
         "Commits were taken away, or it is another table in the same place. Find out which. From now on, commits after "
         f"v{latest} are new.",
-        now,
-        latest,
+        when=now,
+        version=latest,
     )
 
 
-def tripped(
-    place: WatchedPlace, wires: Sequence[Tripwire], history: History, now: int, after: int, news: TableNews
-) -> None:
-    """Add what trips the tripwires.
+def tripped(place: WatchedPlace, wires: Sequence[Tripwire], history: History, after: int, now: datetime) -> TableNews:
+    """Return what trips the tripwires.
 
     Args:
         place: The table.
         wires: The tripwires.
         history: Its history.
-        now: ms since the epoch.
         after: The newest version that was checked before.
-        news: Takes the notices.
+        now: The time.
     """
-    by_name = {wire.name: wire for wire in wires}
+    news, by_name = TableNews(), {wire.name: wire for wire in wires}
     for wire in wires:
         if isinstance(wire, Silence):
-            news.silences[f"tripwire:{wire.name}:"] = place.notice(
-                "tripwire", wire.name, wire.severity, f"{wire.name}: there is a commit again", "", moment(now)
-            )
-    for alarm in alarms(wires, history, now, after=after):
-        wire = by_name[alarm.tripwire]
-        # Of a silence that ended meanwhile, nothing is open.
-        news.posts.append(_alarm(place, wire, alarm))
+            title = f"{wire.name}: there is a commit again"
+            over = place.notice("tripwire", wire.name, title, when=now, severity=wire.severity)
+            news.silences[f"tripwire:{wire.name}:"] = over
+    for alarm in alarms(wires, history, milliseconds(now), after=after):
+        news.posts.append(_alarm(place, by_name[alarm.tripwire], alarm))
+    return news
 
 
 def _alarm(place: WatchedPlace, wire: Tripwire, alarm: Alarm) -> Notice:
     by = f" by {fmt.plain(alarm.author, 200)}" if alarm.author else ""
-    silent = isinstance(wire, Silence)
-    what = f"Since v{alarm.version}{by}: {alarm.text}." if silent else f"v{alarm.version}{by}: {alarm.text}."
+    since = "Since " if isinstance(wire, Silence) else ""
     return place.notice(
         "tripwire",
         f"{wire.name}:{alarm.version}",
-        wire.severity,
         f"{wire.name}, v{alarm.version}",
-        what,
-        moment(alarm.time),
-        alarm.version,
+        f"{since}v{alarm.version}{by}: {alarm.text}.",
+        when=moment(alarm.time),
+        severity=wire.severity,
+        version=alarm.version,
     )
 
 
@@ -192,8 +199,10 @@ def judged_names(clients: Sequence[MyClient]) -> set[str]:
 
 
 def judged(clients: Sequence[MyClient], facts: ClientFacts, requirements: Requirements) -> dict[str, Access]:
-    """Return what each client in use can do with a table, by client and operation; without those of which nothing is
-    known."""
+    """Return what each client in use can do with a table, by client and operation.
+
+    Clients of which nothing is known are left out.
+    """
     verdicts = dict[str, Access]()
     for client in clients:
         if client.version_from is None:
@@ -205,54 +214,46 @@ def judged(clients: Sequence[MyClient], facts: ClientFacts, requirements: Requir
 
 
 def changed_verdicts(
-    place: WatchedPlace,
-    before: Mapping[str, Access],
-    after: Mapping[str, Access],
-    versions: tuple[int, int],
-    news: TableNews,
-    now: datetime,
-) -> None:
-    """Add what clients lost or gained between two versions.
+    place: WatchedPlace, before: Mapping[str, Access], after: Mapping[str, Access], versions: tuple[int, int]
+) -> TableNews:
+    """Return what clients lost or gained between two versions.
 
     Args:
         place: The table.
         before, after: As of `judged`; a client that is in one of them alone is not compared.
         versions: Which versions these are of.
-        news: Takes the notices.
-        now: The time.
     """
+    news, now = TableNews(), datetime.now(UTC)
     for name in sorted(before.keys() & after.keys()):
         client, _, operation = name.rpartition("|")
         was, is_ = before[name], after[name]
         if was == "yes" and is_ in ("no", "wrong"):
-            news.posts.append(_lost(place, client, operation, is_, versions, now))
-        elif was in ("no", "wrong") and is_ == "yes":
-            news.ends.append(
+            title, text = _lost(client, operation, is_, versions)
+            news.posts.append(
                 place.notice(
                     "verdict",
                     name,
-                    "error",
-                    f"{client} can {operation} it again",
-                    f"At v{versions[0]} it could not, at v{versions[1]} it can.",
-                    now,
-                    versions[1],
+                    title,
+                    f"{text} To see why: delta-explorer compatibility {place.location}",
+                    when=now,
+                    version=versions[1],
                 )
             )
+        elif was in ("no", "wrong") and is_ == "yes":
+            title, text = (
+                f"{client} can {operation} it again",
+                f"At v{versions[0]} it could not, at v{versions[1]} it can.",
+            )
+            news.ends.append(place.notice("verdict", name, title, text, when=now, version=versions[1]))
+    return news
 
 
-def _lost(
-    place: WatchedPlace, client: str, operation: str, access: Access, versions: tuple[int, int], now: datetime
-) -> Notice:
-    ing = {"read": "reading", "write": "writing"}[operation]
-    wrong = access == "wrong"
-    title = f"{client} gets wrong results when {ing} it" if wrong else f"{client} can no longer {operation} it"
-    return place.notice(
-        "verdict",
-        f"{client}|{operation}",
-        "error",
-        title,
-        f"At v{versions[0]} it could, at v{versions[1]} it {'answers wrongly, without an error' if wrong else 'refuses'}. "
-        f"To see why: delta-explorer compatibility {place.location}",
-        now,
-        versions[1],
-    )
+def _lost(client: str, operation: str, access: Access, versions: tuple[int, int]) -> tuple[str, str]:
+    before, after = f"At v{versions[0]} it could", f"at v{versions[1]}"
+    if access == "wrong":
+        doing = {"read": "reading", "write": "writing"}[operation]
+        return (
+            f"{client} gets wrong results when {doing} it",
+            f"{before}, {after} it answers wrongly, without an error.",
+        )
+    return f"{client} can no longer {operation} it", f"{before}, {after} it refuses."

@@ -13,7 +13,6 @@ from explorer.auditing.tripwires.records import Silence, Tripwire
 from explorer.core.compatibility.access import Access
 from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.errors import ExplorerError, StorageError
-from explorer.core.protocol.times import milliseconds
 from explorer.debug import log_failure
 from explorer.notices.book import NoticeBook
 from explorer.storage.served_roots import ServedRoots, TableRef
@@ -151,33 +150,27 @@ class Watch:
             ref.location, storage_options=ref.storage_options, roots=(ref.root,), read_only=True
         )
         latest = table.latest_version()
+        # First, as also tables that this program cannot read are judged.
+        verdicts, of = self._judge(place, table, before, news)
         after = latest if before is None else before.version
-        verdicts, of = self._judge(place, table, before, latest, now, news)
         if after > latest:
             news.posts.append(went_back(place, after, latest, now))
             after = latest
         silent = any(isinstance(wire, Silence) for wire in self._wires)
         if self._wires and (after < latest or silent):
-            tripped(place, self._wires, table.history_record(), milliseconds(now), after, news)
+            news.add(tripped(place, self._wires, table.history_record(), after, now))
         news.seen = SeenTable(place.name, latest, verdicts, of)
 
     def _judge(
-        self,
-        place: WatchedPlace,
-        table: explorer.Table,
-        before: SeenTable | None,
-        latest: int,
-        now: datetime,
-        news: TableNews,
+        self, place: WatchedPlace, table: explorer.Table, before: SeenTable | None, news: TableNews
     ) -> tuple[dict[str, Access], int | None]:
         """Return what the clients in use can do, and of which version that is."""
-        clients = my_clients()
+        clients, latest = my_clients(), table.latest_version()
         if not clients:
             return {}, None
-        known = judged_names(clients)
-        if before is not None and before.verdicts_at == latest and before.verdicts.keys() == known:
+        if before is not None and before.verdicts_at == latest and before.verdicts.keys() == judged_names(clients):
             return before.verdicts, latest
         verdicts = judged(clients, client_facts(), table.requirements(latest))
         if before is not None and before.verdicts_at is not None:
-            changed_verdicts(place, before.verdicts, verdicts, (before.verdicts_at, latest), news, now)
+            news.add(changed_verdicts(place, before.verdicts, verdicts, (before.verdicts_at, latest)))
         return verdicts, latest

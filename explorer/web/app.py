@@ -58,6 +58,7 @@ from explorer.web.html import (
     script_tag,
     sessions_json,
 )
+from explorer.web.notice_board import ServedNotices
 from explorer.web.panel_host import PanelHost
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
@@ -114,6 +115,7 @@ def create_app(
     record: ActivityRecord | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    notices: ServedNotices | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -125,13 +127,14 @@ def create_app(
         record: Where to record who does what; None for nowhere.
         roles: Who may do what; without any, everyone who may open the pages may do all that the server allows.
         contact: Whom people ask for more rights.
+        notices: The notices that are shown on the list of tables; None for none.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
         RequestError: A root names no place, its name or its options do not fit, or a role does not fit the roots.
     """
     lines = None if record is None else NewestEntries(record.files)
-    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines, notices=notices)
     given = resolved_roles(roles, catalog.roots, contact)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)

@@ -264,6 +264,12 @@ def visible_catalog(catalog: Catalog, rights: PersonalRights) -> Catalog:
     personal.allow_commits = catalog.allow_commits and rights.may_somewhere(Right.COMMIT)
     personal.sources = VisibleSources(roots, rights)
     personal.lake = catalog.lake.of_tables(personal.names)
+    if catalog.notices is not None:
+        personal.notices = catalog.notices.seen_by(
+            lambda ref: rights.may(Right.SEE, place_of(ref)),
+            lambda ref: rights.may(Right.NOTICES, place_of(ref)),
+            sees_all=rights.may(Right.ACTIVITY, EVERYWHERE),
+        )
     if catalog.record is not None:
         seen = rights.may_somewhere(Right.ACTIVITY)
         personal.record = VisibleEntries(catalog.record, roots, rights) if seen else None

@@ -73,8 +73,8 @@ def notices(
 ) -> int:
     """List the notices of `tripwires --watch` and of a server, acknowledge or snooze one, or test where they are sent.
 
-    What is acknowledged is not sent again. What is snoozed is sent again when that ends, unless it is over. `test` sends
-    at once, also in quiet hours; exit code 1 means that a channel did not take it.
+    What is acknowledged is not sent again. What is snoozed is sent again when that ends, unless it is over. `test`
+    sends at once, also in quiet hours; exit code 1 means that a channel did not take it.
     """
     if action == "test":
         return _tested(as_json=json)

@@ -72,7 +72,7 @@ Every = Annotated[
     typer.Option(
         "--every",
         metavar="INTERVAL",
-        help="With --watch: how often, for example '5 minutes' (default: that of the configuration, otherwise 1 minute).",
+        help="With --watch: how often, for example '5 minutes' (default: that of the configuration, or 1 minute).",
         show_default=False,
     ),
 ]

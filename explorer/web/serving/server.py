@@ -10,14 +10,17 @@ from typing import Any
 
 from bokeh.server.server import BaseServer
 
+from explorer.activity.event import Event
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
+from explorer.notices.sender import Sender
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.version import VERSION
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
+from explorer.web.notice_board import ServedNotices
 from explorer.web.serving.application import ExplorerApplication, LoginPages
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, check_port, listen
@@ -49,6 +52,7 @@ def serve(
     proxy_login: ProxyLogin | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    notices: ServedNotices | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -75,6 +79,7 @@ def serve(
             written, nothing is committed, and no rows are read or exported.
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
+        notices: The notices that are shown, and sent while the server runs; None for none.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
 
     Returns:
@@ -106,7 +111,9 @@ def serve(
         record=record,
         roles=roles,
         contact=contact,
+        notices=notices,
     )
+    sender = None if notices is None or notices.sender is None else notices.sender(_telling(record))
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"
@@ -130,8 +137,12 @@ def serve(
     if spark_start:
         start_early()
     if start:
-        _run(server)
+        _run(server, sender)
     return server
+
+
+def _telling(record: ActivityRecord | None) -> Callable[[Event], None]:
+    return (lambda _: None) if record is None else record.tell
 
 
 def _login(password_file: object, oidc: object, proxy: object, proxies: Sequence[str]) -> bool:
@@ -214,14 +225,18 @@ def _heed_signals(server: BaseServer) -> None:
             signal.signal(number, lambda *_: loop.add_callback_from_signal(loop.stop))
 
 
-def _run(server: BaseServer) -> None:
-    """Serve until interrupted."""
+def _run(server: BaseServer, sender: Sender | None) -> None:
+    """Serve, and send notices, until interrupted."""
     loop = server.io_loop
     server.start()
+    if sender is not None:
+        sender.begin()
     try:
         loop.start()
     finally:
         server.stop()
+        if sender is not None:
+            sender.end()
         stop_engine()
 
 
