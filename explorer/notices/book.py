@@ -146,7 +146,8 @@ class NoticeBook:
             row = _named(connection, name)
             _check_open(row)
             connection.execute(
-                "UPDATE notice SET snoozed_until = ?, person = ?, reason = ?, changed = ? WHERE key = ?",
+                "UPDATE notice SET state = 'open', snoozed_until = ?, person = ?, reason = ?, changed = ?"
+                " WHERE key = ?",
                 (ends, by, why, now, row["key"]),
             )
             return _posted(_named(connection, row["key"]), now)

@@ -151,7 +151,7 @@ class NoticeBoard:
             return book.acknowledge(line.posted.id, by=by, reason=reason)
         if choice not in SNOOZES:
             raise RequestError("Choose what to do with the notice.", field="choice", allowed=tuple(SNOOZES))
-        now = datetime.now(UTC)
+        now = datetime.fromtimestamp(book.clock() / 1000, UTC)
         if choice.endswith(("hour", "hours")):
             until = now + period(choice, "choice")
         else:

@@ -36,7 +36,7 @@ class Box:
         self.mails: list[EmailMessage] = []
         self.answer = "250 OK"
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802  # aiosmtpd calls it
         if self.answer.startswith("250"):
             mail = message_from_bytes(envelope.content, policy=policy.default)
             assert isinstance(mail, EmailMessage)

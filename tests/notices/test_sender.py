@@ -390,7 +390,9 @@ def test_the_outbox_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "notices").stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("content", [b"no database at all, and longer than a header" * 9, b"SQLite format 3\0" + b"\1" * 200])
+@pytest.mark.parametrize(
+    "content", [b"no database at all, and longer than a header" * 9, b"SQLite format 3\0" + b"\1" * 200]
+)
 def test_a_damaged_outbox_is_named_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     book = book_at(tmp_path)
     book.store.path.write_bytes(content)

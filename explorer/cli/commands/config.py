@@ -168,7 +168,9 @@ def _check_notices(file: ConfigurationFile) -> None:
         sending_rules(values)
         period(values.notices.every, "notices.every")
     except RequestError as error:
-        key = next((key for key in file.lines if spelled(key) == error.field), ())
+        given = error.field or ""
+        # A key that is missing has the line of its table.
+        key = next((key for key in file.lines if spelled(key) == given), tuple(given.split(".")))
         raise _at_key(file, key, error.message, error) from error
 
 

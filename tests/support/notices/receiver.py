@@ -110,7 +110,7 @@ def receiving(*answers: Answering, at_any_time: bool = False) -> Iterator[Receiv
             receiver.got.append((headers, body))
             (receiver.answers.pop(0) if receiver.answers else status(204))(self)
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815  # the server calls it
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
