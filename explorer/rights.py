@@ -20,13 +20,14 @@ class Right(Enum):
     REPORT = "read reports about this table"
     COMMIT = "plan and commit changes of this table"
     APPROVE = "approve changes of this table"
+    NOTICES = "acknowledge or snooze notices about this table"
     ACTIVITY = "read the record of activity about this table"
 
 
 ROLES: Final[Mapping[str, frozenset[Right]]] = {
     "viewer": frozenset({Right.SEE, Right.ROWS, Right.REPORT}),
-    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT}),
-    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.APPROVE}),
+    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT, Right.NOTICES}),
+    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.APPROVE, Right.NOTICES}),
     "auditor": frozenset({Right.SEE, Right.REPORT, Right.ACTIVITY}),
     "admin": frozenset(Right),
 }

@@ -6,6 +6,12 @@ from typing import Final
 
 ACTIVITY_VARIABLE: Final = "DELTA_EXPLORER_ACTIVITY"
 """The environment variable that names the file or folder of the activity record; ``off`` writes none."""
+NOTICES_VARIABLE: Final = "DELTA_EXPLORER_NOTICES"
+"""The environment variable that names the folder of the notices; ``off`` keeps none."""
+WEBHOOK_SECRET_VARIABLE: Final = "DELTA_EXPLORER_WEBHOOK_SECRET"  # noqa: S105  # the name of the variable
+"""The environment variable that holds the secret that signs webhooks without a file of their own."""
+MAIL_PASSWORD_VARIABLE: Final = "DELTA_EXPLORER_MAIL_PASSWORD"  # noqa: S105  # the name of the variable
+"""The environment variable that holds the password of the mail server."""
 CACHE_VARIABLE: Final = "DELTA_EXPLORER_CACHE"
 """The environment variable that names the cache folder, or switches the cache off with ``off``."""
 JOURNAL_VARIABLE: Final = "DELTA_EXPLORER_JOURNAL"

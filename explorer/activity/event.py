@@ -10,7 +10,7 @@ import msgspec
 from explorer.core.protocol.json_values import JsonRecord
 
 EventKind: TypeAlias = Literal[
-    "sign-in", "sign-out", "rows", "export", "plan", "approval", "commit", "maintenance", "refusal", "record"
+    "sign-in", "sign-out", "rows", "export", "plan", "approval", "commit", "maintenance", "notice", "refusal", "record"
 ]
 KINDS: Final[tuple[str, ...]] = get_args(EventKind)
 """What a line can be about; ``record`` is about the record itself."""

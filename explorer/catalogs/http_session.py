@@ -8,20 +8,17 @@ slowly the answer comes; a request that changes something is sent once.
 from __future__ import annotations
 
 import random
-import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlencode, urlsplit, urlunsplit
-from urllib.request import getproxies, proxy_bypass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from explorer.catalogs.connections import ASKING, break_off, connections_to, within
 from explorer.catalogs.refusals import no_answer, refusal, wrong_answer
 from explorer.catalogs.settings import CatalogSettings, is_token
 from explorer.core.errors import CatalogError
@@ -42,12 +39,8 @@ _TRIES: Final = 3
 _BUSY: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 5.0
 _CHUNK: Final = 1 << 16
-_CONNECTIONS: Final = 16
 _EARLY: Final = 60.0
 """How many seconds before its end a token is replaced."""
-_ASKING: Final = threading.local()
-"""For each thread that sends a request: ``connections``, those that it used."""
-_AnswerT = TypeVar("_AnswerT")
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -159,10 +152,10 @@ class HttpSession:
         used: list[HTTPConnection] = []
         try:
             with under_way(self.settings.url):
-                return _within(LONGEST, partial(self._answer, method, full, headers, content, used))
+                return within(LONGEST, partial(self._answer, method, full, headers, content, used))
         except (HTTPError, OSError, ValueError) as error:
             for connection in used:
-                _break_off(connection)
+                break_off(connection)
             raise no_answer(self._known, error, time.monotonic() - began) from error
 
     def _answer(
@@ -175,7 +168,7 @@ class HttpSession:
     ) -> tuple[int, bytes, str]:
         import urllib3
 
-        _ASKING.connections = used
+        ASKING.connections = used
         answer = self._connections_to(address).request(
             method,
             address,
@@ -204,58 +197,5 @@ class HttpSession:
         host = f"{parts.scheme}://{parts.netloc}"
         with self._connecting:
             if host not in self._connections:
-                self._connections[host] = _connections(parts.scheme, parts.hostname or "")
+                self._connections[host] = connections_to(parts.scheme, parts.hostname or "")
             return self._connections[host]
-
-
-def _within(seconds: float, request: Callable[[], _AnswerT]) -> _AnswerT:
-    """Return the result of a call, or raise TimeoutError; then the call goes on alone and its result is dropped."""
-    answer: Future[_AnswerT] = Future()
-
-    def send() -> None:
-        try:
-            answer.set_result(request())
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=send, name="explorer-catalog", daemon=True).start()
-    return answer.result(seconds)
-
-
-def _break_off(connection: HTTPConnection) -> None:
-    """End a request on another thread: a server that drips would hold the thread as long as it likes."""
-    if (opened := connection.sock) is not None:
-        with suppress(OSError):
-            opened.shutdown(socket.SHUT_RDWR)
-
-
-def _connections(scheme: str, host: str) -> urllib3.PoolManager:
-    import urllib3
-
-    proxy = "" if proxy_bypass(host) else getproxies().get(scheme, "")
-    if not proxy:
-        return _noting(urllib3.PoolManager(maxsize=_CONNECTIONS))
-    parts = urlsplit(proxy)
-    signed = urllib3.make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.username else None
-    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    return _noting(urllib3.ProxyManager(bare, maxsize=_CONNECTIONS, proxy_headers=signed))
-
-
-def _noting(manager: urllib3.PoolManager) -> urllib3.PoolManager:
-    """Let connections note themselves where the thread that asks with them says: until an answer begins, none has them.
-
-    They are those of urllib3 otherwise.
-    """
-    pools: dict[str, Any] = manager.pool_classes_by_scheme
-    manager.pool_classes_by_scheme = {name: _noting_pool(pool) for name, pool in pools.items()}
-    return manager
-
-
-@cache
-def _noting_pool(pool: Any) -> Any:
-    class Noting(pool.ConnectionCls):  # type: ignore[misc]  # the class of the scheme is known at run time
-        def request(self, *arguments: Any, **options: Any) -> None:
-            _ASKING.connections.append(self)
-            super().request(*arguments, **options)
-
-    return type("NotingPool", (pool,), {"ConnectionCls": Noting})

@@ -60,6 +60,7 @@ _COMMANDS: Final = {
     "undo": "plans",
     "maintenance": "retention",
     "activity": "activity",
+    "notices": "notices",
     "cache": "config",
     "config": "config",
     "serve": "serving",

@@ -146,7 +146,11 @@ def _beside(values: Configuration, folder: Path) -> Configuration:
             owner = msgspec.structs.replace(owner, **{key[-1]: known})
             values = owner if len(key) == 1 else msgspec.structs.replace(values, **{key[0]: owner})
     roots = tuple(msgspec.structs.replace(root, place=full(root.place)) for root in values.roots)
-    return msgspec.structs.replace(values, roots=roots)
+    webhooks = tuple(
+        each if each.secret_file is None else msgspec.structs.replace(each, secret_file=full(each.secret_file))
+        for each in values.webhooks
+    )
+    return msgspec.structs.replace(values, roots=roots, webhooks=webhooks)
 
 
 def _invalid(message: str, document: Mapping[str, Any], text: str, path: Path) -> InvalidConfiguration:

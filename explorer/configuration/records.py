@@ -14,6 +14,7 @@ from explorer.variables import (
     CACHE_VARIABLE,
     CLIENTS_VARIABLE,
     MASTER_VARIABLE,
+    NOTICES_VARIABLE,
     UNITY_VARIABLES,
     WORK_VARIABLE,
 )
@@ -111,6 +112,64 @@ class Role(_Table, frozen=True):
     tables: tuple[str, ...] = ()
 
 
+class Notices(_Table, frozen=True):
+    """``[notices]``: what is watched, where notices are kept, and when they are sent.
+
+    Attributes:
+        folder: Where they are kept; ``off`` keeps none.
+        rules: The file of tripwires of ``tripwires --watch``.
+        every: How often tables are looked at.
+        quiet, zone: Hours in which notices wait, and their time zone; empty for none.
+        urgent: The severity from which they do not.
+        remind: After which interval an open notice is sent again; without it never.
+        tries: How often a message is tried.
+    """
+
+    folder: str | None = None
+    rules: str | None = None
+    every: str = "1 minute"
+    quiet: str = ""
+    zone: str = "UTC"
+    urgent: Literal["info", "warning", "error"] = "error"
+    remind: str | None = None
+    tries: Count = 10
+
+
+class WebhookKeys(_Table, frozen=True):
+    """``[[webhooks]]``: an address that notices are posted to.
+
+    Attributes:
+        url: Its address, which is shown nowhere.
+        name: Its name in texts.
+        secret_file: The file of the secret that signs; a variable may hold it instead.
+        allow_http: Send over plain HTTP to another machine.
+    """
+
+    url: str
+    name: str = ""
+    secret_file: str | None = None
+    allow_http: bool = False
+
+
+class MailKeys(_Table, frozen=True):
+    """``[mail]``: notices by mail, if a server is named.
+
+    Attributes:
+        host, port: The server.
+        security: ``starttls``, ``tls``, or ``none``.
+        user, password_file: The sign-in; a variable may hold the password instead.
+        sender, to: Addresses.
+    """
+
+    host: str = ""
+    port: Port | None = None
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str = ""
+    password_file: str | None = None
+    sender: str = ""
+    to: tuple[str, ...] = ()
+
+
 class Spark(_Table, frozen=True):
     """``[spark]``: where Spark runs, and its settings."""
 
@@ -202,6 +261,9 @@ class Configuration(_Table, frozen=True):
     oidc: Oidc = Oidc()
     proxy_login: ProxyLogin = ProxyLogin()
     roles: tuple[Role, ...] = ()
+    notices: Notices = Notices()
+    webhooks: tuple[WebhookKeys, ...] = ()
+    mail: MailKeys = MailKeys()
     spark: Spark = Spark()
     unity_catalog: UnityCatalog = UnityCatalog()
     audit: Audit = Audit()
@@ -217,6 +279,9 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "oidc": Oidc,
     "proxy_login": ProxyLogin,
     "roles": Role,
+    "notices": Notices,
+    "webhooks": WebhookKeys,
+    "mail": MailKeys,
     "spark": Spark,
     "unity_catalog": UnityCatalog,
     "audit": Audit,
@@ -228,7 +293,7 @@ TABLES: Final[dict[str, type[_Table]]] = {
 FILES: Final = (
     *(("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity"), ("oidc", "client_secret_file")),
     *(("unity_catalog", "token_file"), ("unity_catalog", "client_secret_file"), ("unity_catalog", "folders")),
-    ("cache", "folder"),
+    *(("cache", "folder"), ("notices", "folder"), ("notices", "rules"), ("mail", "password_file")),
 )
 """The keys that hold a path, or several; it is relative to the folder of the configuration file."""
 SECRETS: Final = frozenset({("unity_catalog", "token"), ("unity_catalog", "client_secret")})
@@ -239,6 +304,7 @@ VARIABLES: Final[dict[tuple[str | int, ...], str]] = {
     ("clients",): CLIENTS_VARIABLE,
     ("debug",): DEBUG_VARIABLE,
     ("serve", "activity"): ACTIVITY_VARIABLE,
+    ("notices", "folder"): NOTICES_VARIABLE,
     ("spark", "master"): MASTER_VARIABLE,
     **{("unity_catalog", key): variable for key, variable in UNITY_VARIABLES.items()},
     ("cache", "folder"): CACHE_VARIABLE,

@@ -101,6 +101,7 @@ _MESSAGES: Final = {
         # The lines of the log hold bounds, which are values of rows.
         "pair-rows pair-rows-cancel raw",
     ),
+    Right.NOTICES: ("notice",),
     Right.COMMIT: (
         "draft person look cancel-look accept commit outcome-read cancel-commit cancel-plan plan-again try-again",
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -187,6 +188,29 @@ class ServedRoots:
 
     def _refused(self, name: str) -> NotAllowed:
         return refused_name(name, list(self._named))
+
+
+def named_place(name: str, roots: ServedRoots, field: str) -> TableRef:
+    """Return the table, the folder, or the root that a setting names; whether it is there is not looked at.
+
+    Args:
+        name: Its served name.
+        roots: The served roots.
+        field: The setting, for errors.
+
+    Raises:
+        RequestError: It is not in a served root; ``nearest`` is the name of one that comes close.
+    """
+    first = name.strip("/").partition("/")[0]
+    known = [root.name for root in roots.named]
+    if first not in known:
+        near = get_close_matches(first, known, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Served: {', '.join(known)}."
+        raise RequestError(f"{field}: no served folder is called {first!r}. {hint}", field=field, nearest=near or None)
+    try:
+        return roots.locate(name.strip("/"))
+    except NotAllowed as error:
+        raise RequestError(f"{field}: {name!r} is not inside a served folder.", field=field) from error
 
 
 def refused_name(name: str, roots: Sequence[str]) -> NotAllowed:

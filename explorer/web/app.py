@@ -59,6 +59,7 @@ from explorer.web.html import (
     sessions_json,
 )
 from explorer.web.limits import ServerLimits
+from explorer.web.notice_board import ServedNotices
 from explorer.web.panel_host import PanelHost
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
@@ -116,6 +117,7 @@ def create_app(
     roles: Sequence[GivenRole] = (),
     contact: str = "",
     limits: ServerLimits | None = None,
+    notices: ServedNotices | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -128,13 +130,14 @@ def create_app(
         roles: Who may do what; without any, everyone who may open the pages may do all that the server allows.
         contact: Whom people ask for more rights.
         limits: What the people of the server have at the moment; None for a server without limits.
+        notices: The notices that are shown on the list of tables; None for none.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
         RequestError: A root names no place, its name or its options do not fit, or a role does not fit the roots.
     """
     lines = None if record is None else NewestEntries(record.files)
-    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines)
+    catalog = Catalog(roots, allow_commits=allow_commits, key=key, most=most_tables, record=lines, notices=notices)
     if limits is not None:
         catalog.server_state = limits.statement
     given = resolved_roles(roles, catalog.roots, contact)

@@ -44,6 +44,7 @@ from explorer.views.lake.traits import RECENT, TableTraits, folders_above, trait
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.views.table.maintenance import maintenance_entries, maintenance_line
+from explorer.web.notice_board import NoticeBoard, ServedNotices
 from explorer.web.table_list import TableList
 from explorer.web.visit import Visits
 
@@ -190,9 +191,11 @@ class Catalog(FollowedTables):
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
         key: Signs the reports and statements that are downloaded; None signs nothing.
         record: The newest lines of the record of who does what; None where there is none.
+        notices: The notices of the server; None where there are none.
 
     Attributes:
         record: As given.
+        notices: The notices about the served tables.
         roots: The roots.
         list: Their tables, searched in the background.
         allow_commits, key: As given.
@@ -212,9 +215,11 @@ class Catalog(FollowedTables):
         key: SigningKey | None = None,
         most: int | None = MOST_TABLES,
         record: NewestEntries | None = None,
+        notices: ServedNotices | None = None,
     ) -> None:
         self.record = record
         self.roots = served_roots(roots, most=most)
+        self.notices = None if notices is None else NoticeBoard(notices, self.roots)
         self.list = TableList(self.roots)
         self.visits = Visits(self.list)
         self.sources = AllowedRoots(self.roots.locations)

@@ -21,7 +21,7 @@ from explorer.core.log.log_segment import missing_table
 from explorer.rights import EVERYWHERE, ROLES, Grant, PersonalRights, Place, Right, Roles
 from explorer.storage.roots import AllowedRoots, folder_of, is_url, meant_by
 from explorer.storage.served_root import parts_of
-from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef, refused_name
+from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef, named_place, refused_name
 from explorer.storage.table_search.search import Unlisted
 from explorer.web.served_tables import Catalog
 from explorer.web.table_list import TableList, TableListing
@@ -63,22 +63,9 @@ def _grant(number: int, given: GivenRole, roots: ServedRoots) -> Grant:
         raise RequestError(message, field=field, allowed=tuple(ROLES), nearest=near or None)
     if not any(name.strip() for name in (*given.people, *given.groups)):
         raise RequestError(f'{field} is given to nobody. Add people = ["ana"] or groups = ["sales"].', field=field)
-    places = tuple(_place_named(name, roots, f"{field}.tables") for name in given.tables)
+    places = tuple(place_of(named_place(name, roots, f"{field}.tables")) for name in given.tables)
     people, groups = (frozenset(name for name in names if name.strip()) for names in (given.people, given.groups))
     return Grant(given.role, people, groups, places) if given.tables else Grant(given.role, people, groups)
-
-
-def _place_named(name: str, roots: ServedRoots, field: str) -> Place:
-    first = name.strip("/").partition("/")[0]
-    known = [root.name for root in roots.named]
-    if first not in known:
-        near = get_close_matches(first, known, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"Served: {', '.join(known)}."
-        raise RequestError(f"{field}: no served folder is called {first!r}. {hint}", field=field, nearest=near or None)
-    try:
-        return place_of(roots.locate(name.strip("/")))
-    except NotAllowed as error:
-        raise RequestError(f"{field}: {name!r} is not inside a served folder.", field=field) from error
 
 
 def place_of(ref: TableRef) -> Place:
@@ -277,6 +264,12 @@ def visible_catalog(catalog: Catalog, rights: PersonalRights) -> Catalog:
     personal.allow_commits = catalog.allow_commits and rights.may_somewhere(Right.COMMIT)
     personal.sources = VisibleSources(roots, rights)
     personal.lake = catalog.lake.of_tables(personal.names)
+    if catalog.notices is not None:
+        personal.notices = catalog.notices.seen_by(
+            lambda ref: rights.may(Right.SEE, place_of(ref)),
+            lambda ref: rights.may(Right.NOTICES, place_of(ref)),
+            sees_all=rights.may(Right.ACTIVITY, EVERYWHERE),
+        )
     if catalog.record is not None:
         seen = rights.may_somewhere(Right.ACTIVITY)
         personal.record = VisibleEntries(catalog.record, roots, rights) if seen else None

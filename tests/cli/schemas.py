@@ -20,24 +20,27 @@ from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.config import CacheLine, ConfigDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
 from explorer.cli.commands.integrity import VerifyDocument
+from explorer.cli.commands.notices import ChannelTest
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
 from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.story import StoryLine
-from explorer.cli.commands.tripwires import AlarmLine, TrialLine
+from explorer.cli.commands.tripwires import AlarmLine, TrialLine, WatchLine
 from explorer.cli.errors import ErrorDocument
 from explorer.cli.layout_output import LayoutDocument
 from explorer.core.maintenance.journal import MaintenanceEntry
 from explorer.core.transaction.commit_plan import PlanDocument
 from explorer.core.transaction.undoing.undo import UndoDocument
+from explorer.notices.book import PostedNotice
+from explorer.notices.notice import NoticeMessage
 from explorer.report import TableReport, Verification
 from explorer.report.case_file import CaseFile
 from explorer.report.erasure_statement import ErasureStatement
 from explorer.views.act.receipt import ReceiptDocument
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["DOCUMENTS", "ERROR", "FOLDER", "RECEIPT", "Printed", "schemas"]
+__all__ = ["DOCUMENTS", "ERROR", "FOLDER", "MESSAGE", "RECEIPT", "Printed", "schemas"]
 
 FOLDER = REPOSITORY / "docs" / "schema"
 Record = type[msgspec.Struct]
@@ -88,6 +91,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "tripwires": (
         Printed("tripwires", AlarmLine, lines=True),
         Printed("tripwires-try", TrialLine, "with --try", lines=True),
+        Printed("tripwires-watch", WatchLine, "with --watch, after each round", lines=True),
     ),
     "rows": (Printed("rows-file", RowsFile, "with --output; otherwise a line is a row, each column by its name"),),
     "head": (),
@@ -104,6 +108,10 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
         Printed("activity", Entry, lines=True),
         Printed("activity-verified", RecordVerified, "with --verify"),
     ),
+    "notices": (
+        Printed("notices", PostedNotice, lines=True),
+        Printed("notices-test", ChannelTest, "of `test`", lines=True),
+    ),
     "cache": (Printed("cache", CacheLine, lines=True),),
     "config": (Printed("config", ConfigDocument),),
     "serve": (Printed("serve", ServerReady, "once it is ready"),),
@@ -114,10 +122,12 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
 ERROR: Final = Printed("error", ErrorDocument)
 RECEIPT: Final = Printed("receipt", ReceiptDocument, "as the page of a commit saves it")
 
+MESSAGE: Final = Printed("notices-message", NoticeMessage, "as a webhook receives it")
+
 
 def schemas() -> dict[Path, str]:
     """Return the content of each file of the folder."""
-    documents = [ERROR, RECEIPT, *(each for all_of in DOCUMENTS.values() for each in all_of)]
+    documents = [ERROR, RECEIPT, MESSAGE, *(each for all_of in DOCUMENTS.values() for each in all_of)]
     printed = {each.name: each.record for each in documents}
     return {FOLDER / f"{name}.json": _schema(record) for name, record in sorted(printed.items())}
 

@@ -177,7 +177,7 @@ def test_no_message_or_export_of_any_role_does_more_than_its_right(
             checked += 1
         settled(window)
         assert leaks(told(window)) == 0
-    of_the_list = {"read-on", "seen", "stop-search", "search-on", "search-again", "pin-table", "lane-card"}
+    of_the_list = {"read-on", "seen", "stop-search", "search-on", "search-again", "pin-table", "lane-card", "notice"}
     assert checked == 3 * (len(MESSAGES.keys() - of_the_list) + len(EXPORTS))
 
 

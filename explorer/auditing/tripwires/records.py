@@ -17,17 +17,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from datetime import datetime, time, tzinfo
-from typing import Final
+from datetime import datetime
+from typing import Final, Literal
 
 import msgspec
 
 from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.protocol.day_hours import DayHours
 from explorer.core.protocol.limits import check_dotted_names
 from explorer.core.protocol.table_properties.values import interval
 from explorer.core.protocol.times import span_milliseconds, zone_named
 
-_WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
 _HEAD: Final = re.compile(r"^\s*\[\[\s*tripwire\s*\]\]")
 _LINE: Final = re.compile(r"at line (\d+)")
 _PLACE: Final = re.compile(r"\$\.tripwire\[(\d+)\](?:\.(\w+))?")
@@ -42,12 +42,14 @@ class _Tripwire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             end before they begin lead over midnight.
         zone: The time zone of these hours.
         allowed: Authors who never trip it.
+        severity: How urgent its notices are.
     """
 
     name: str
     outside: str | None = None
     zone: str = "UTC"
     allowed: tuple[str, ...] = ()
+    severity: Literal["info", "warning", "error"] = "warning"
 
     @property
     def kind(self) -> str:
@@ -62,22 +64,18 @@ class _Tripwire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """
         if not self.name.strip():
             raise ValueError("name", "is empty")
-        if self.outside is not None:
-            self.window()
         try:
             zone_named(self.zone)
         except RequestError as error:
             raise ValueError("zone", error.message) from error
+        self.window()
 
-    def window(self) -> tuple[time, time] | None:
+    def window(self) -> DayHours | None:
         """Return the hours of ``outside``; None for all."""
         if self.outside is None:
             return None
-        match = _WINDOW.fullmatch(self.outside.strip())
         try:
-            if match is None:
-                raise ValueError
-            return time.fromisoformat(match[1]), time.fromisoformat(match[2])
+            return DayHours.read(self.outside, self.zone)
         except ValueError as error:
             raise ValueError("outside", f"is {self.outside!r}, not hours such as 07:00-19:00") from error
 
@@ -86,12 +84,7 @@ class _Tripwire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if author is not None and author in self.allowed:
             return False
         window = self.window()
-        if window is None:
-            return True
-        zone: tzinfo = zone_named(self.zone)
-        (begins, ends), at = window, moment.astimezone(zone).time()
-        inside = begins <= at < ends if begins <= ends else at >= begins or at < ends
-        return not inside
+        return window is None or not window.hold(moment)
 
 
 class RowsRemoved(_Tripwire, frozen=True, kw_only=True, tag="rows-removed"):

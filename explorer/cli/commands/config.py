@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 import typer
@@ -18,7 +19,7 @@ from explorer.configuration.in_force import catalog_in_force, variable_text
 from explorer.configuration.key_lines import Key, spelled
 from explorer.configuration.place import OFF
 from explorer.configuration.reading import ConfigurationFile, read_configuration
-from explorer.configuration.records import SECRETS, VARIABLES, Configuration
+from explorer.configuration.records import SECRETS, VARIABLES, Configuration, Notices
 from explorer.core.errors import InvalidConfiguration, RequestError, StorageError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import from_milliseconds
@@ -27,6 +28,9 @@ from explorer.storage.index_folder import IndexFile, user_indexes
 from explorer.storage.served_root import ServedRoot, options_of_root
 from explorer.variables import CACHE_VARIABLE
 from explorer.version import VERSION
+
+if TYPE_CHECKING:
+    from explorer.storage.served_roots import ServedRoots
 
 ActionArgument = Annotated[
     Literal["check"], typer.Argument(metavar="[check]", help="Check the configuration, and print what is in force.")
@@ -62,13 +66,16 @@ class ConfigDocument(JsonRecord, frozen=True, kw_only=True):
 def config(action: ActionArgument = "check", json: JsonFlag = False) -> None:
     """Check the configuration file, and print the settings in force and where each comes from; secrets are hidden.
 
-    An unknown key, a value of a wrong type, a root that does not exist, or an option that its store does not know is
-    an error that names the file, the line, and the key. No store is contacted.
+    An unknown key, a value of a wrong type, a root or a table of a role that does not exist, an option that its store
+    does not know, or a channel of notices that cannot be used is an error that names the file, the line, and the key.
+    No store and no channel is contacted.
     """
     del action
     given = in_force()
     file = read_configuration(given.path, lines=True) if given.path else given
     _check_roots(file)
+    _check_roles(file)
+    _check_notices(file)
     settings = tuple(_settings(file))
     if json:
         emit(ConfigDocument(file=file.path, settings=settings))
@@ -102,6 +109,81 @@ def _check_roots(file: ConfigurationFile) -> None:
                 line=line,
                 field=spelled(key),
             ) from error
+
+
+def _check_roles(file: ConfigurationFile) -> None:
+    """Check that the tables of roles are in the configured roots.
+
+    Raises:
+        InvalidConfiguration: One is not; the nearest name is given.
+    """
+    values = file.values
+    if not values.roles or not values.roots:
+        return
+    from explorer.catalogs.folders import served_roots
+    from explorer.storage.served_root import configured_roots
+
+    roots = served_roots(configured_roots())
+    for place, role in enumerate(values.roles):
+        for name in role.tables:
+            try:
+                _check_place(name, roots)
+            except RequestError as error:
+                raise _at_key(file, ("roles", place, "tables"), error.message, error) from error
+
+
+def _check_place(name: str, roots: ServedRoots) -> None:
+    """Check that a table, a folder, or a root is there; of a store, its root alone, as nothing is requested."""
+    from explorer.storage.roots import is_url
+    from explorer.storage.served_roots import named_place
+
+    try:
+        ref = named_place(name, roots, "tables")
+    except RequestError as error:
+        raise error.with_facts(message=error.message.removeprefix("tables: ")) from error
+    if is_url(ref.location):
+        return
+    folder = Path(ref.root)
+    for part in Path(ref.location).relative_to(folder).parts:
+        if not (folder / part).is_dir():
+            near = get_close_matches(part, [each.name for each in folder.iterdir() if each.is_dir()], 1)
+            hint = f"Did you mean {near[0]}?" if near else "Correct it, or make the folder."
+            raise RequestError(f"{name!r}: {folder} has no folder {part!r}. {hint}", nearest=near[0] if near else None)
+        folder /= part
+
+
+def _check_notices(file: ConfigurationFile) -> None:
+    """Check the channels and the rules of notices; nothing is sent.
+
+    Raises:
+        InvalidConfiguration: One does not fit.
+    """
+    values = file.values
+    if not values.webhooks and not values.mail.host and values.notices == Notices():
+        return
+    from explorer.notices.settings import checked_channels, period, sending_rules
+
+    try:
+        checked_channels(values)
+        sending_rules(values)
+        period(values.notices.every, "notices.every")
+    except RequestError as error:
+        given = error.field or ""
+        # A key that is missing has the line of its table.
+        key = next((key for key in file.lines if spelled(key) == given), tuple(given.split(".")))
+        raise _at_key(file, key, error.message, error) from error
+
+
+def _at_key(file: ConfigurationFile, key: Key, what: str, error: RequestError) -> InvalidConfiguration:
+    """Return an error that names the line and the key."""
+    line = next((file.lines[key[:depth]] for depth in range(len(key), 0, -1) if key[:depth] in file.lines), None)
+    return InvalidConfiguration(
+        f"{file.path}{f', line {line}' if line else ''}: {f'{spelled(key)}: ' if key else ''}{what}",
+        path=file.path,
+        line=line,
+        field=spelled(key) or error.field,
+        nearest=error.nearest,
+    )
 
 
 def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:
@@ -156,7 +238,7 @@ def _harmless(key: Key, value: Any) -> Any:
         return tuple(without_credentials(each) for each in value)
     if not isinstance(value, str):
         return value
-    if key in SECRETS:
+    if key in SECRETS or (key[0] == "webhooks" and key[-1] == "url"):
         return HIDDEN
     free = "storage_options" in key or "conf" in key
     hidden = free and bool(secrets_of({str(key[-1]): value}))

@@ -29,7 +29,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.cli.tables import location_of
-from explorer.configuration.records import Limits, Serve
+from explorer.configuration.records import Limits, Notices, Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
@@ -39,6 +39,7 @@ from explorer.storage.served_roots import MOST_TABLES
 from explorer.variables import OIDC_SECRET_VARIABLE
 
 if TYPE_CHECKING:
+    from explorer.web.notice_board import ServedNotices
     from explorer.web.serving.people.oidc.settings import OidcSettings
     from explorer.web.serving.people.proxy_login import ProxyLogin
 
@@ -372,6 +373,7 @@ def _serve(
         roles=roles,
         contact=in_force().values.contact,
         limits=PersonLimits.of(limits or in_force().values.limits),
+        notices=_notices() if people else None,
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),
@@ -383,6 +385,24 @@ def _serve(
             raise
         # Another program took the usual port in the meantime.
         served(port=0)
+
+
+def _notices() -> ServedNotices | None:
+    """Return the notices of the configuration, or those that `tripwires --watch` posted; None without either."""
+    from explorer.cli.notice_desk import notice_sender
+    from explorer.notices.book import NoticeBook
+    from explorer.notices.place import notices_place
+    from explorer.notices.settings import checked_channels
+    from explorer.notices.store import NoticeStore
+    from explorer.web.notice_board import ServedNotices
+
+    place, values = notices_place(), in_force().values
+    if place is None:
+        return None
+    book, channels = NoticeBook(NoticeStore(place)), checked_channels(values)
+    if not (book.store.exists or channels or values.notices != Notices()):
+        return None
+    return ServedNotices(book, partial(notice_sender, book) if channels else None, values.notices.zone)
 
 
 def _oidc() -> OidcSettings | None:

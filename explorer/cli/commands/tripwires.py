@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +19,7 @@ from explorer.auditing.words import time_text
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.commands.audit import Tables
 from explorer.cli.errors import exit_code, facts_of
-from explorer.cli.in_force import roots_of
+from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import Counts, complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import check_place, read_whole, save_whole
 from explorer.cli.tables import location_of, open_root
@@ -33,8 +35,13 @@ from explorer.table import Table
 _FIRED: Final = 1
 
 Rules = Annotated[
-    Path,
-    typer.Option("--rules", metavar="FILE", help="TOML file of tripwires, for example that of docs/guide/audit.md."),
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        help="TOML file of tripwires, for example that of docs/guide/audit.md (default: that of the configuration).",
+        show_default=False,
+    ),
 ]
 Try = Annotated[
     str | None,
@@ -56,6 +63,21 @@ State = Annotated[
 ]  # fmt: skip
 
 
+Watching = Annotated[
+    bool,
+    typer.Option("--watch", help="Check again and again until SIGTERM or Ctrl-C, and send notices of what is new."),
+]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        "--every",
+        metavar="INTERVAL",
+        help="With --watch: how often, for example '5 minutes' (default: that of the configuration, or 1 minute).",
+        show_default=False,
+    ),
+]
+
+
 class AlarmLine(JsonRecord, frozen=True, kw_only=True):
     """An alarm: the commit (for ``silence``, the last commit before it), its time as ISO 8601, and what happened."""
 
@@ -65,6 +87,14 @@ class AlarmLine(JsonRecord, frozen=True, kw_only=True):
     time: str
     author: str | None
     text: str
+
+
+class WatchLine(JsonRecord, frozen=True, kw_only=True):
+    """A round of --watch: how many tables were checked, how many cannot be read, and how many notices are new."""
+
+    tables: int
+    unreadable: int
+    posted: int
 
 
 class TrialLine(JsonRecord, frozen=True, kw_only=True):
@@ -79,22 +109,36 @@ class TrialLine(JsonRecord, frozen=True, kw_only=True):
 def tripwires(
     tables: Tables = None,
     *,
-    rules: Rules,
+    rules: Rules = None,
     try_: Try = None,
     after: After = None,
     state: State = None,
+    watch: Watching = False,
+    every: Every = None,
     json: JsonFlag = False,
 ) -> int:
     """Check the new commits of tables against tripwires: exit code 1 if one of them fires.
 
     A table that cannot be read does not stop the others. Its error is printed to stderr, and the exit code is that of
     the first error.
+
+    With --watch, this is a service: it also compares what your clients can read, and posts notices, which the channels
+    of the configuration send; see `notices`. A table that cannot be read is a notice of its own.
     """
-    if sum(given is not None for given in (try_, after, state)) != 1:
-        raise RequestError("Give one of --try, --after, and --state.", field="--state")
+    if sum(given not in (None, False) for given in (try_, after, state, watch)) != 1:
+        raise RequestError("Give one of --try, --after, --state, and --watch.", field="--state")
+    if every is not None and not watch:
+        raise RequestError("--every needs --watch.", field="--every")
     if state is not None:
         check_place(state)
-    wires = read_tripwires(_text(rules), str(rules))
+    named = rules or _configured_rules()
+    if named is None and not watch:
+        raise typer.BadParameter(
+            "Name a file, or put it into the configuration as notices.rules.", param_hint="--rules"
+        )
+    wires = () if named is None else read_tripwires(_text(named), str(named))
+    if watch:
+        return _watched(roots_of(list(map(location_of, tables or ())), "TABLE"), wires, every, as_json=json)
     known = {} if state is None else _known(state)
     broken, fired = 0, False
     now = datetime.now(UTC)
@@ -117,6 +161,44 @@ def tripwires(
     if state is not None:
         _keep(state, known)
     return broken or (_FIRED if fired else 0)
+
+
+def _configured_rules() -> Path | None:
+    named = in_force().values.notices.rules
+    return None if named is None else Path(named)
+
+
+def _watched(roots: Sequence[ServedRoot], wires: tuple[Tripwire, ...], every: str | None, *, as_json: bool) -> int:
+    """Watch tables until a signal ends it."""
+    from explorer.catalogs.folders import served_roots
+    from explorer.cli.notice_desk import activity_record, notice_book, notice_sender
+    from explorer.notices.settings import period
+    from explorer.watching.watch import Round, Watch
+
+    values = in_force().values
+    pause = period(every or values.notices.every, "--every" if every else "notices.every")
+    book, record = notice_book(), activity_record()
+    sender = notice_sender(book, (lambda _: None) if record is None else record.tell)
+    home = next(iter(values.serve.public_url), "")
+    watch = Watch(served_roots(roots), wires, book, home)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: watch.stop())
+
+    def told(done: Round) -> None:
+        if as_json:
+            emit(WatchLine(tables=done.tables, unreadable=done.unreadable, posted=done.posted))
+            sys.stdout.flush()
+        elif done.posted:
+            note(f"{fmt.plural(done.posted, 'new notice')} on {fmt.plural(done.tables, 'table')}.")
+
+    sender.begin()
+    try:
+        if not as_json:
+            note(f"Watching every {every or values.notices.every}. The notices are in {book.store.path.parent}.")
+        watch.run(pause, told)
+    finally:
+        sender.end()
+    return 0
 
 
 def _places(roots: Sequence[ServedRoot]) -> Iterator[ServedRoot | TableAudit]:

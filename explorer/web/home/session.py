@@ -14,16 +14,18 @@ from functools import partial
 from typing import ClassVar, Final
 from urllib.parse import unquote
 
-from explorer.core.errors import ExplorerError
+from explorer.activity.event import Event
+from explorer.core.errors import ExplorerError, NotAllowed, RequestError
 from explorer.page.address import Address, address_of
-from explorer.page.entry import Entry
-from explorer.page.host import Host
+from explorer.page.entry import Entry, OnShow
+from explorer.page.host import Host, KnownBy
 from explorer.page.opening import Steps, Wait
 from explorer.page.pages import Rendered, notice, problem_page
 from explorer.page.palette import PaletteContext
-from explorer.page.session import DRAWING, PATIENCE, PageRequest, Session
+from explorer.page.session import DRAWING, PATIENCE, WORKING, PageRequest, Session
 from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
+from explorer.rights import Right
 from explorer.storage.served_roots import TableRef
 from explorer.views.lake.record import KeptRecord
 from explorer.views.problems import problem_of
@@ -36,16 +38,19 @@ from explorer.web.home.tables import (
     home_page,
     home_rows,
     list_page,
+    notices_part,
     progress_line,
     search_lines,
 )
 from explorer.web.home.timeline import LANES, lane_card, timeline_page
+from explorer.web.notice_board import ACKNOWLEDGE
 from explorer.web.served_tables import Catalog, TableSummary
 
 _FEW_TABLES: Final = 40
 _ALL_READ: Final = 500
 """Up to how many tables all are read, also those that are on other pages of the list."""
 _LOOK_EVERY: Final = 2_000
+_NOTICES_EVERY: Final = 10_000
 _OFTEN: Final = 0.35
 """Seconds between two drawings of what depends on all tables, for each so many hundreds of them longer."""
 _LONGEST: Final = 4_000
@@ -76,7 +81,10 @@ class HomeSession(Session):
         kept: Shown | None = None,
         later: bool = False,
     ) -> None:
-        self._catalog, self._how = catalog, kept or Shown(kept=KeptRecord())
+        self._catalog = catalog
+        known = host.identity.known_by is not KnownBy.LOCAL
+        self._how = replace(kept or Shown(kept=KeptRecord()), known=known)
+        self._notices = ""
         self._drawn_at = 0.0
         self._reading = HomeReading(catalog, self._read_some)
         self._listed: tuple[TableRef, ...] = ()
@@ -97,6 +105,7 @@ class HomeSession(Session):
             "search-again": self._search_again,
             "pin-table": self._pin,
             "lane-card": self._tell_commits,
+            "notice": self._deal_with_notice,
         }
 
     def palette_context(self) -> PaletteContext:
@@ -112,6 +121,7 @@ class HomeSession(Session):
         """Search for tables again and again while the window is open."""
         self._visit.attend()
         self.host.every(_LOOK_EVERY, self._search_again_and_again)
+        self.host.every(_NOTICES_EVERY, self._look_for_notices)
 
     def closed(self) -> None:
         """Stop reading tables for the window."""
@@ -272,6 +282,42 @@ class HomeSession(Session):
         """Show the tables on top that the browser keeps there."""
         self._how = replace(self._how, pins=names_in(message.text("pins", _LONGEST)))
         self.show_same(message)
+
+    def _deal_with_notice(self, message: Message) -> None:
+        """Acknowledge or snooze a notice, once that it is about to be is in the record."""
+        board, host = self._catalog.notices, self.host
+        if board is None or not self._how.known:
+            raise NotAllowed("The server does not know who you are. Sign in, or run: delta-explorer notices")
+        name, choice = message.text("notice"), message.text("choice")
+        reason = message.text("reason", _LONGEST)
+
+        def dealt() -> None:
+            line = board.find(name)
+            self.entry.require(Right.NOTICES, OnShow(line.name))
+            if not line.may:
+                raise NotAllowed("You may not deal with this notice.")
+            what = choice if choice == ACKNOWLEDGE else "snooze"
+            if not reason.strip():
+                raise RequestError("A reason is missing. Say why, for those who come after you.", field="reason")
+            version = line.posted.notice.version
+            self.entry.record(Event(kind="notice", what=what, table=line.name, version=version, detail=line.posted.id))
+            board.deal(line, choice, by=host.identity.name or host.person, reason=reason)
+
+        self.compute(message, dealt, lambda _: self.show_same(message))
+
+    def _look_for_notices(self) -> None:
+        """Show the notices if they are others than before; a form that a person fills in is left alone otherwise."""
+        if self._catalog.notices is None or address_of(self.query).show:
+            return
+
+        def shown(html: str) -> None:
+            if self._notices and html != self._notices:
+                self.drawing.send_again("lead")
+                self.drawing.patch({"home-notices": html}, self.newest)
+            self._notices = html
+
+        work = partial(notices_part, self._catalog, known=self._how.known)
+        self.tasks.compute(WORKING, self.newest, work, shown)
 
     def _tell_commits(self, message: Message) -> None:
         """Tell the commits of a mark on the timeline."""

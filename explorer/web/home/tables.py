@@ -19,6 +19,7 @@ from explorer.web.home.filtering import Filtered, filtered, value_label, value_t
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
 from explorer.web.html import render, render_blocks
+from explorer.web.notice_board import SNOOZES
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 from explorer.web.table_list import TableListing
 
@@ -71,12 +72,14 @@ class Shown:
         pins: Names of the tables that are kept on top.
         recent: Names of the tables that were opened last, the last first.
         kept: Keeps the record of the tables' traits.
+        known: The server knows who the person is.
     """
 
     since: datetime | None = None
     pins: tuple[str, ...] = ()
     recent: tuple[str, ...] = ()
     kept: KeptRecord | None = None
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,9 @@ def home_page(
         "unlisted": listing.unlisted[:_UNLISTED],
         "more_unlisted": listing.unlisted[_UNLISTED:_MOST_UNLISTED],
         "progress": progress,
+        "board": None if catalog.notices is None else catalog.notices.board(),
+        "snoozes": SNOOZES,
+        "known": shown.known,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     ids = frozenset(row.row_id for row in page.rows)
@@ -183,6 +189,13 @@ def _activity_page(
     blocks = render_blocks("activity", address=address, record=record, progress=progress, server_state=state)
     around = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     return Rendered(around | blocks, title="Activity \u00b7 Delta Table Explorer")
+
+
+def notices_part(catalog: Catalog, *, known: bool) -> str:
+    """Return the notices as HTML; nothing where there are none."""
+    if catalog.notices is None:
+        return ""
+    return render("home-notices", board=catalog.notices.board(), snoozes=SNOOZES, known=known)
 
 
 def home_rows(

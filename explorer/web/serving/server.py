@@ -11,14 +11,17 @@ from typing import Any
 from bokeh.server.server import BaseServer
 
 from explorer.activity.configured import PROGRAM
+from explorer.activity.event import Event
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
+from explorer.notices.sender import Sender
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.rows.spark_work import start_early, stop_engine
 from explorer.web.app import create_app
 from explorer.web.limits import PersonLimits, ServerLimits
+from explorer.web.notice_board import ServedNotices
 from explorer.web.serving.application import ExplorerApplication, LoginPages
 from explorer.web.serving.gate import LOOPBACK, Gate
 from explorer.web.serving.listener import bind, check_port, listen
@@ -51,6 +54,7 @@ def serve(
     roles: Sequence[GivenRole] = (),
     contact: str = "",
     limits: PersonLimits | None = None,
+    notices: ServedNotices | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -77,6 +81,7 @@ def serve(
             written, nothing is committed, and no rows are read or exported.
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
+        notices: The notices that are shown, and sent while the server runs; None for none.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
         limits: How much one person may have at once; None for the defaults.
 
@@ -111,7 +116,9 @@ def serve(
         roles=roles,
         contact=contact,
         limits=counted,
+        notices=notices,
     )
+    sender = None if notices is None or notices.sender is None else notices.sender(_telling(record))
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"
@@ -136,8 +143,12 @@ def serve(
     if spark_start:
         start_early()
     if start:
-        _run(server, record)
+        _run(server, record, sender)
     return server
+
+
+def _telling(record: ActivityRecord | None) -> Callable[[Event], None]:
+    return (lambda _: None) if record is None else record.tell
 
 
 def _login(password_file: object, oidc: object, proxy: object, proxies: Sequence[str]) -> bool:
@@ -220,14 +231,18 @@ def _heed_signals(server: BaseServer) -> None:
             signal.signal(number, lambda *_: loop.add_callback_from_signal(loop.stop))
 
 
-def _run(server: BaseServer, record: ActivityRecord | None) -> None:
-    """Serve until interrupted."""
+def _run(server: BaseServer, record: ActivityRecord | None, sender: Sender | None) -> None:
+    """Serve, and send notices, until interrupted."""
     loop = server.io_loop
     server.start()
+    if sender is not None:
+        sender.begin()
     try:
         loop.start()
     finally:
         server.stop()
+        if sender is not None:
+            sender.end()
         stop_engine()
         if record is not None:
             record.writer.flush()
