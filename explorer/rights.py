@@ -19,14 +19,15 @@ class Right(Enum):
     ROWS = "read rows of this table"
     REPORT = "read reports about this table"
     COMMIT = "plan and commit changes of this table"
+    REQUESTS = "see requests for approval of changes of this table"
     APPROVE = "approve changes of this table"
     ACTIVITY = "read the record of activity about this table"
 
 
 ROLES: Final[Mapping[str, frozenset[Right]]] = {
     "viewer": frozenset({Right.SEE, Right.ROWS, Right.REPORT}),
-    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT}),
-    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.APPROVE}),
+    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT, Right.REQUESTS}),
+    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.REQUESTS, Right.APPROVE}),
     "auditor": frozenset({Right.SEE, Right.REPORT, Right.ACTIVITY}),
     "admin": frozenset(Right),
 }

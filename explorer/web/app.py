@@ -31,6 +31,7 @@ from explorer.activity.record import ActivityRecord
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
+from explorer.given_roles import GivenRole, resolved_roles
 from explorer.page.address import address_of
 from explorer.page.drawing import first_figures, window_values
 from explorer.page.host import Identity
@@ -62,7 +63,7 @@ from explorer.web.panel_host import PanelHost
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
+from explorer.web.visible_tables import visible_catalog
 
 
 class FirstPages(Handler):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from explorer.activity.event import Event
 from explorer.auditing.erasure import Erasure, Neighbour, narrowed
 from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
+from explorer.given_roles import place_of
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
 from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
@@ -21,7 +22,6 @@ from explorer.views.problems import LACKS_RIGHT
 from explorer.web.personal_results import PersonalResults
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import place_of
 
 
 class PersonalTables:

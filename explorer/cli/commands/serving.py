@@ -292,7 +292,7 @@ def _serve(
     _require_web()
     quiet_handlers()
     from explorer.web import serve as serve_pages
-    from explorer.web.visible_tables import GivenRole
+    from explorer.given_roles import GivenRole
 
     def ready(url: str) -> None:
         if as_json:

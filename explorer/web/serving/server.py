@@ -12,6 +12,7 @@ from bokeh.server.server import BaseServer
 
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
+from explorer.given_roles import GivenRole
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
@@ -26,7 +27,6 @@ from explorer.web.serving.people.oidc.settings import OidcSettings
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.people.proxy_login import ProxyAccess, ProxyLogin
 from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
-from explorer.web.visible_tables import GivenRole
 
 
 def serve(
