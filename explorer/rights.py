@@ -55,6 +55,10 @@ class Grant:
     groups: frozenset[str] = frozenset()
     places: tuple[Place, ...] = (EVERYWHERE,)
 
+    def gives(self, right: Right) -> bool:
+        """Return whether the role has a right."""
+        return right in ROLES[self.role]
+
     def is_of(self, name: str, groups: Iterable[str]) -> bool:
         """Return whether a person has it; a person without a name only has what everyone has."""
         named = bool(name) and name != EVERYONE and name in self.people

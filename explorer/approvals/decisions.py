@@ -20,7 +20,7 @@ from explorer.approvals.person import Person, is_same_person
 from explorer.approvals.request import LONGEST_TEXT, ApprovalRequest, Step
 from explorer.approvals.rules import Rule, Rules
 from explorer.approvals.shelf import Announce, Shelf
-from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, RequestError, StorageError
+from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, RequestError
 from explorer.core.transaction.approval import Approval, answers_of_plan, changed_answers
 from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
@@ -348,7 +348,7 @@ class Decisions:
         """Return what differs between the plan that was asked for and the same one on the newest version."""
         try:
             plan = remake(request)
-        except StorageError:
+        except NotAllowed:
             raise
         except RequestError as error:
             return (f"The change is not possible any more: {error}",)

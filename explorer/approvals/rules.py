@@ -36,6 +36,23 @@ class GivenRule:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenApprovals:
+    """All of the configuration that approvals need.
+
+    Attributes:
+        rules: The rules.
+        folder: The folder of the requests; None for one beside the activity record.
+        valid_days: For how many days a request can be approved and committed.
+        accounts: Names and e-mail addresses of accounts that are of one person, a group each.
+    """
+
+    rules: tuple[GivenRule, ...] = ()
+    folder: str | None = None
+    valid_days: float = 7.0
+    accounts: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule.
 

@@ -291,6 +291,7 @@ def _serve(
 ) -> None:
     _require_web()
     quiet_handlers()
+    from explorer.cli.two_people import given_approvals
     from explorer.web import serve as serve_pages
     from explorer.given_roles import GivenRole
 
@@ -321,6 +322,7 @@ def _serve(
         proxy_login=proxy_login,
         roles=roles,
         contact=in_force().values.contact,
+        approvals=given_approvals() if people else None,
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from explorer import formatting as fmt
 from explorer.page.address import Address
+from explorer.page.approvals import Approvals
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
 from explorer.views.lake.choice import FACETS
@@ -71,12 +72,14 @@ class Shown:
         pins: Names of the tables that are kept on top.
         recent: Names of the tables that were opened last, the last first.
         kept: Keeps the record of the tables' traits.
+        approvals: The requests for approval; None where no change needs a second person.
     """
 
     since: datetime | None = None
     pins: tuple[str, ...] = ()
     recent: tuple[str, ...] = ()
     kept: KeptRecord | None = None
+    approvals: Approvals | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 from bokeh.server.server import BaseServer
 
 from explorer.activity.record import ActivityRecord
+from explorer.approvals.rules import GivenApprovals
 from explorer.core.errors import RequestError
 from explorer.given_roles import GivenRole
 from explorer.report.signature import SigningKey
@@ -49,6 +50,7 @@ def serve(
     proxy_login: ProxyLogin | None = None,
     roles: Sequence[GivenRole] = (),
     contact: str = "",
+    approvals: GivenApprovals | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -75,6 +77,7 @@ def serve(
             written, nothing is committed, and no rows are read or exported.
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
+        approvals: Which changes a second person must approve; None for none. They need people who sign in, and a record.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
 
     Returns:
@@ -92,6 +95,7 @@ def serve(
         raise RequestError(
             "--trusted-proxy needs --public-url, the address that people open. Give both.", field="trusted_proxy"
         )
+    _check_approvals(approvals, commits=allow_commits, login=login, record=activity is not None)
     if port:
         check_port(port)
     public = [read_public_url(text) for text in public_urls]
@@ -106,6 +110,8 @@ def serve(
         record=record,
         roles=roles,
         contact=contact,
+        approvals=approvals,
+        has_account=None if users is None else lambda name: users.hash_of(name) is not None,
     )
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
@@ -184,6 +190,24 @@ def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> No
     if signs:
         raise RequestError(
             f"With a key to sign, anyone who reaches {address} could have reports signed. {remedy}", field="sign"
+        )
+
+
+def _check_approvals(approvals: GivenApprovals | None, *, commits: bool, login: bool, record: bool) -> None:
+    """Raise `RequestError` if a second person could not be told from the first, or approvals not be proven."""
+    if approvals is None or not commits:
+        return
+    if not login:
+        raise RequestError(
+            "[[two_people]] needs to know who people are: without a login, everyone is the same person. Give a "
+            "password file (--basic-auth FILE), single sign-on, or a proxy that signs people in.",
+            field="two_people",
+        )
+    if not record:
+        raise RequestError(
+            "[[two_people]] needs the activity record, which proves who approved what. Give --activity a place, not "
+            "off.",
+            field="two_people",
         )
 
 
