@@ -32,6 +32,8 @@ ROLES: Final[Mapping[str, frozenset[Right]]] = {
     "admin": frozenset(Right),
 }
 """The rights of each role."""
+NEEDS_APPROVAL: Final = "approval"
+"""The reason of the error for what a second person must approve, or cannot."""
 EVERYONE: Final = "*"
 """In the place of a name: everyone who may open the server."""
 Place: TypeAlias = tuple[str, ...]

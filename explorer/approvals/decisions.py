@@ -24,11 +24,9 @@ from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, Reque
 from explorer.core.transaction.approval import Approval, answers_of_plan, changed_answers
 from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
-from explorer.rights import Place, Right
+from explorer.rights import NEEDS_APPROVAL, Place, Right
 
 _log = logging.getLogger(__name__)
-NEEDS_APPROVAL: Final = "approval"
-"""The reason of the error for a change that a second person must approve."""
 _PATIENCE: Final = timedelta(minutes=10)
 """How long a commit that was begun is given before it counts as interrupted."""
 May = Callable[[Right, Place, Person], bool]
@@ -250,7 +248,7 @@ class Decisions:
         if request is None or request.state == "asked":
             waits = "" if request is None else f" Request {request.number} waits for it."
             raise NotAllowed(
-                f"This change needs the approval of a second person.{waits or ' Ask for it, with a reason.'}",
+                f"This change needs the approval of a second person.{waits or _ASK}",
                 reason=NEEDS_APPROVAL,
             )
         transaction = plan.txn_id if isinstance(plan, CommitPlan) else None
@@ -394,6 +392,7 @@ class Decisions:
             )
 
 
+_ASK: Final = " Ask for it with a reason, in the Edit tab or with delta-explorer plan --ask."
 _PARTLY: Final = "It was interrupted, and may be partly done. Make a new plan for what remains."
 _NO_IDENTITY: Final = (
     "To {}, sign in: here, nothing says who you are. A server knows people by a password file, single sign-on, or a "

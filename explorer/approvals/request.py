@@ -19,6 +19,7 @@ from explorer.core.protocol.json_values import JsonObject, JsonRecord
 from explorer.core.transaction.approval import Approval
 from explorer.core.transaction.commit_plan import Consequences
 from explorer.core.transaction.proposal import Estimate, GuardResult
+from explorer.rights import NEEDS_APPROVAL
 
 State: TypeAlias = Literal["asked", "approved", "committing", "committed", "declined", "withdrawn", "stale"]
 STATES: Final[tuple[str, ...]] = get_args(State)
@@ -126,7 +127,7 @@ class ApprovalRequest(JsonRecord, frozen=True, kw_only=True):
             NotAllowed: It is not approved.
         """
         if self.approved_by is None or self.state not in ("approved", "committing"):
-            raise NotAllowed(f"Request {self.number} is not approved; it is {self.state}.", reason="approval")
+            raise NotAllowed(f"Request {self.number} is not approved; it is {self.state}.", reason=NEEDS_APPROVAL)
         return Approval(
             request=self.number,
             asked_by=self.asked_by.name,

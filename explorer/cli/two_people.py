@@ -66,6 +66,7 @@ class CommandApprovals:
         from explorer.storage.served_root import options_of
         from explorer.storage.roots import folder_of, is_url
 
+        # A catalog and its tables are URLs, too.
         full = location if is_url(location) else os.path.realpath(folder_of(location))
         place = place_at(full, options_of(location))
         for root in self.roots.named:
@@ -119,6 +120,23 @@ def command_approvals() -> CommandApprovals | None:
     return CommandApprovals(Decisions(shelf, rules, person, may=partial(_may, roles), announce=announce), roots)
 
 
+def check_people() -> None:
+    """Check the roles and the rules of the configuration in force.
+
+    Raises:
+        RequestError: One does not fit the roots.
+    """
+    from explorer.approvals.rules import resolved_rules
+    from explorer.catalogs.folders import served_roots
+    from explorer.given_roles import resolved_roles
+    from explorer.storage.served_root import configured_roots
+
+    given, roots = given_approvals(), served_roots(configured_roots())
+    resolved_roles(tuple(map(_given_role, in_force().values.roles)), roots)
+    if given is not None:
+        resolved_rules(given.rules, roots)
+
+
 def system_person() -> Person:
     """Return the user of the operating system who runs the command; its name is the system's, not of a variable."""
     import pwd
@@ -133,7 +151,7 @@ def system_person() -> Person:
     return Person(issuer=f"system {socket.gethostname()}", subject=f"uid {number}", name=name)
 
 
-def carried_out(target: Any, location: str, plan: Plan, reason: str, user: str | None) -> PlanResult:
+def carried_out(target: Any, plan: Plan, reason: str, user: str | None) -> PlanResult:
     """Carry out a plan, under an approval where the configuration in force asks for one.
 
     Raises:
@@ -145,7 +163,7 @@ def carried_out(target: Any, location: str, plan: Plan, reason: str, user: str |
         return result
     from explorer.approvals.guarded_table import commit_guarded
 
-    named = approvals.target(location)
+    named = approvals.target(target.location)
     return commit_guarded(target, named, approvals.decisions, plan, reason=reason, user=user)
 
 

@@ -69,6 +69,7 @@ def config(action: ActionArgument = "check", json: JsonFlag = False) -> None:
     given = in_force()
     file = read_configuration(given.path, lines=True) if given.path else given
     _check_roots(file)
+    _check_people(file)
     settings = tuple(_settings(file))
     if json:
         emit(ConfigDocument(file=file.path, settings=settings))
@@ -102,6 +103,23 @@ def _check_roots(file: ConfigurationFile) -> None:
                 line=line,
                 field=spelled(key),
             ) from error
+
+
+def _check_people(file: ConfigurationFile) -> None:
+    """Check that roles and rules for a second person fit the roots; a typo in one would give or protect nothing.
+
+    Raises:
+        InvalidConfiguration: One does not.
+    """
+    if not (file.values.roles or file.values.two_people):
+        return
+    from explorer.cli.two_people import check_people
+
+    try:
+        check_people()
+    except RequestError as error:
+        message = f"{file.path}: {error.message}"
+        raise InvalidConfiguration(message, path=file.path, field=error.field) from error
 
 
 def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:

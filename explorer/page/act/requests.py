@@ -210,7 +210,7 @@ class RequestMessages:
         """Return the table, the number of the request in the address, and the note; another number was not shown."""
         address = Address.parse(self._window.query)
         number = number_of(address)
-        if message.text("number") != str(number):
+        if message.text("request") != str(number):
             raise RequestError("Another request was shown. Look at it again.", field="request")
         return address.table, number, message.text("note", LONGEST_TEXT)
 

@@ -19,6 +19,7 @@ from explorer.web.home.activity import activity
 from explorer.web.home.filtering import Filtered, filtered, value_label, value_title
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
+from explorer.web.home.requests import home_requests
 from explorer.web.html import render, render_blocks
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
 from explorer.web.table_list import TableListing
@@ -162,6 +163,7 @@ def home_page(
         "groups": _groups(address, page, shown),
         "recent": [name for name in shown.recent if name in names],
         "morning": morning(found.rows, since, outside=found.needing_outside),
+        "requests": home_requests(shown.approvals),
         "spark_days": SPARK_DAYS,
         "roots": catalog.roots.locations,
         "notes": [root.note for root in catalog.roots.named if root.note],
