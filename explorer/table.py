@@ -554,9 +554,7 @@ class Table(DeltaLog):
         check_provenance(user=user, reason=reason)
         from explorer.storage.journal.journal_folder import user_journal
 
-        return do_maintenance(
-            self, plan, context, user=user, reason=reason, journal=user_journal(), approval=approval
-        )
+        return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal(), approval=approval)
 
     @located
     @learning

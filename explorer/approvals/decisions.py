@@ -221,7 +221,7 @@ class Decisions:
 
     # --- committing
 
-    def approved_for(self, target: Target, plan: Plan) -> ApprovalRequest | None:
+    def approved_for(self, plan: Plan) -> ApprovalRequest | None:
         """Return the open request of this person for the same change as a plan, the furthest one; None without one."""
         person = self.person
         if person is None:
@@ -244,7 +244,7 @@ class Decisions:
         if self.rule_of(target, plan) is None:
             return None
         person = self._identified("commit this change, which a second person must approve")
-        request = self.approved_for(target, plan)
+        request = self.approved_for(plan)
         if request is None or request.state == "asked":
             waits = "" if request is None else f" Request {request.number} waits for it."
             raise NotAllowed(

@@ -105,7 +105,14 @@ class GuardedTable:
 
 
 def commit_guarded(
-    table: Any, target: Target, decisions: Decisions, plan: Plan, *, reason: str | None, user: str | None, **options: Any
+    table: Any,
+    target: Target,
+    decisions: Decisions,
+    plan: Plan,
+    *,
+    reason: str | None,
+    user: str | None,
+    **options: Any,
 ) -> PlanResult:
     """Carry out a plan, under an approval where it needs one.
 

@@ -63,8 +63,8 @@ class CommandApprovals:
         """Return a table by its location, a folder or a URL, as requests name it."""
         from explorer.approvals.decisions import Target
         from explorer.given_roles import place_at
-        from explorer.storage.served_root import options_of
         from explorer.storage.roots import folder_of, is_url
+        from explorer.storage.served_root import options_of
 
         # A catalog and its tables are URLs, too.
         full = location if is_url(location) else os.path.realpath(folder_of(location))
@@ -93,7 +93,7 @@ def command_approvals() -> CommandApprovals | None:
     from explorer.approvals.shelf import Shelf
     from explorer.catalogs.folders import served_roots
     from explorer.core.errors import RequestError
-    from explorer.given_roles import GivenRole, resolved_roles
+    from explorer.given_roles import resolved_roles
     from explorer.storage.served_root import configured_roots
     from explorer.version import VERSION
 

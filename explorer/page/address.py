@@ -109,7 +109,8 @@ class Address:
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
-    ``request`` is the number of a request for approval. ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
+    ``request`` is the number of a request for approval.
+    ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``partition``, ``sizes`` and
     ``group`` are the files that the list shows, and ``files_by`` what colours them, as `explorer.views.layout` reads
     them. ``row`` names the row that is

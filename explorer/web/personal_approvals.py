@@ -55,9 +55,7 @@ class ServerApprovals:
         roles: Roles | None,
         has_account: Callable[[str], bool] | None = None,
     ) -> None:
-        self.rules = resolved_rules(
-            given.rules, catalog.roots, accounts=given.accounts, valid_days=given.valid_days
-        )
+        self.rules = resolved_rules(given.rules, catalog.roots, accounts=given.accounts, valid_days=given.valid_days)
         if roles is not None and not any(grant.gives(Right.APPROVE) for grant in roles.grants):
             raise RequestError(
                 "[[two_people]] needs people who can approve, and no role approver or admin is given. Add one to "
@@ -123,7 +121,8 @@ class PersonalApprovals:
 
     def standing(self, name: str, plan: Plan) -> ApprovalRequest | None:
         """Return the open request of this person for the change of a plan; None without one."""
-        return self._decisions.approved_for(self._target(name), plan)
+        self._visible.roots.locate(name)
+        return self._decisions.approved_for(plan)
 
     def requests(self, name: str = "") -> Sequence[ShownRequest]:
         """Return the requests of a table, or of all tables, as far as the person may see them, the newest first."""

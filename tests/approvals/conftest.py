@@ -49,9 +49,7 @@ class Office:
     def desk(self, who: Person | str | None) -> Decisions:
         """Return what a person can do."""
         known = person(who) if isinstance(who, str) else who
-        return Decisions(
-            self.shelf, self.rules, known, may=self.may, announce=self.record.add, clock=lambda: self.now
-        )
+        return Decisions(self.shelf, self.rules, known, may=self.may, announce=self.record.add, clock=lambda: self.now)
 
     def opened(self) -> explorer.Table:
         """Open the table anew."""
@@ -63,9 +61,7 @@ class Office:
 
     def remake(self, request: ApprovalRequest) -> Plan:
         """Make the plan of a request again."""
-        return self.opened().plan(
-            request.intent, accept=request.accepted, check_rows=False, user=request.asked_by.name
-        )
+        return self.opened().plan(request.intent, accept=request.accepted, check_rows=False, user=request.asked_by.name)
 
     def ask(self, intent: object = DESCRIBE, who: str = "ana", reason: str = "the steward wants it") -> ApprovalRequest:
         """Ask for a change."""

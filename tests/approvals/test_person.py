@@ -22,7 +22,7 @@ from tests.approvals.conftest import person
             person("ana", email="ana@example.org"), person("a2", email="ana+2@example.org"), id="a tag in the address"
         ),
         pytest.param(person("ana"), person("ana@example.org"), id="a name and the address with that name"),
-        pytest.param(person("ana", issuer="system host", subject="uid 7"), person("ana@example.org"), id="the terminal"),
+        pytest.param(person("ana", issuer="system host", subject="uid 7"), person("ana@example.org"), id="a terminal"),
         pytest.param(person("x", email="ana@example.org"), person("ana@example.org"), id="the address as a name"),
     ],
 )

@@ -50,9 +50,7 @@ def test_a_rule_is_about_places_and_kinds(roots: ServedRoots) -> None:
         (GivenRule(("lake/../other",)), "is not inside a served folder"),
     ],
 )
-def test_a_typo_stops_the_server_instead_of_protecting_nothing(
-    roots: ServedRoots, given: GivenRule, said: str
-) -> None:
+def test_a_typo_stops_the_server_instead_of_protecting_nothing(roots: ServedRoots, given: GivenRule, said: str) -> None:
     with pytest.raises(RequestError) as found:
         resolved_rules([given], roots)
     assert said in str(found.value)

@@ -131,7 +131,7 @@ def test_an_approved_change_commits_by_itself_where_the_rule_says_so(root: Path,
     ben = decided(server, login("ben"), "approve")
     assert 'data-state="committed"' in lead(ben)
     assert versions(root) == 3
-    line = json.loads(sorted((root / "eu/orders/_delta_log").glob("*.json"))[-1].read_text().splitlines()[0])
+    line = json.loads(max((root / "eu/orders/_delta_log").glob("*.json")).read_text().splitlines()[0])
     info = line["commitInfo"]
     assert (info["userName"], info["userMetadata"]) == ("ana", "as agreed"), "the maker and the maker's reason"
     assert info["tags"]["deltaTableExplorer.approvedBy"] == "ben"

@@ -22,9 +22,7 @@ from explorer.core.transaction.commit_plan import MaintenanceResult, Plan
 from explorer.core.transaction.intents.documents import parse_intent
 
 _NOT_COMMITTED = 5
-NumberArgument = Annotated[
-    int, typer.Argument(metavar="N", min=1, help="Number of the request.", show_default=False)
-]
+NumberArgument = Annotated[int, typer.Argument(metavar="N", min=1, help="Number of the request.", show_default=False)]
 
 
 class ApprovalDocument(JsonRecord, frozen=True, kw_only=True):

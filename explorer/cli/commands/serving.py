@@ -292,8 +292,8 @@ def _serve(
     _require_web()
     quiet_handlers()
     from explorer.cli.two_people import given_approvals
-    from explorer.web import serve as serve_pages
     from explorer.given_roles import GivenRole
+    from explorer.web import serve as serve_pages
 
     def ready(url: str) -> None:
         if as_json:

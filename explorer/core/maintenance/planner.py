@@ -167,7 +167,9 @@ def _commits_around(
     if not isinstance(plan.intent, Vacuum) or not both:
         return None
     tags = None if approval is None else approval.tags
-    return VacuumCommits(log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason, tags=tags)
+    return VacuumCommits(
+        log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason, tags=tags
+    )
 
 
 def _do(

@@ -170,7 +170,7 @@ def _changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
 def _guard_changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
     was, now = _member(before, "guards"), _member(after, "guards")
     evidence = [_member(answers, "evidence") for answers in (before, after)]
-    names = [name for name in dict.fromkeys((*now, *was))]
+    names = list(dict.fromkeys((*now, *was)))
     changed = [
         name for name in names if was.get(name) != now.get(name) or evidence[0].get(name) != evidence[1].get(name)
     ]

@@ -77,7 +77,7 @@ def serve(
             written, nothing is committed, and no rows are read or exported.
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
-        approvals: Which changes a second person must approve; None for none. They need people who sign in, and a record.
+        approvals: Which changes a second person must approve; None for none. They need a login, and a record.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
 
     Returns:

@@ -71,7 +71,12 @@ def test_the_user_who_asked_cannot_approve_under_another_name(
 ) -> None:
     table = str(place / "lake" / "orders")
     asked = cli(*arguments(place, "plan", table, INTENT, "--ask", "as agreed")).document()
-    assert (asked["number"], asked["state"], asked["table"], asked["reason"]) == (1, "asked", "lake/orders", "as agreed")
+    assert (asked["number"], asked["state"], asked["table"], asked["reason"]) == (
+        1,
+        "asked",
+        "lake/orders",
+        "as agreed",
+    )
     assert asked["address"] == "https://example.org/lake/?t=lake/orders&tab=act&step=request&request=1"
     for name in at_least_one(["LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"]):
         monkeypatch.setenv(name, "ben")

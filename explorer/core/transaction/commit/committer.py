@@ -87,7 +87,7 @@ def commit_plan(
     check_table(plan, target.location)
     if approval is not None:
         check_names(approval)
-    attempt = _Attempt(target, context, reason, user or plan.user, watch, approval)
+    attempt = _Attempt(target, context, reason, user or plan.user, watch, approval=approval)
     try:
         result = attempt.run(plan)
     except ExplorerError:
@@ -107,6 +107,7 @@ class _Attempt:
         reason: str | None,
         user: str | None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
+        *,
         approval: Approval | None = None,
     ) -> None:
         self._table = target
