@@ -138,6 +138,8 @@ class Shelf:
         return self.folder / f"{number:08}.json.next"
 
     def _listed(self, number: int) -> ApprovalRequest:
+        if self._next(number).exists():
+            return self.get(number)  # a change is under way, or was interrupted
         with self._failing():
             status = self._path(number).stat()
         stamp = status.st_ino, status.st_mtime_ns, status.st_size
@@ -234,6 +236,7 @@ class Shelf:
     def _locked(self) -> Iterator[None]:
         with self._failing():
             lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | _FLAGS, self._mode)
+            _set_mode(lock, self._mode)
         try:
             ends = time.monotonic() + _PATIENCE
             while True:
@@ -269,12 +272,17 @@ class Shelf:
 def _write(path: Path, content: bytes, mode: int) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, mode)
     with os.fdopen(handle, "wb") as file:
-        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
-            with suppress(PermissionError):  # a file of another member of the group
-                os.fchmod(file.fileno(), mode)
+        _set_mode(file.fileno(), mode)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _set_mode(handle: int, mode: int) -> None:
+    """Give a file its mode, of which the mask of the process takes a part; one of another member of the group has it."""
+    status = os.fstat(handle)
+    if status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) != mode:
+        os.fchmod(handle, mode)
 
 
 def _flush_folder(folder: Path) -> None:

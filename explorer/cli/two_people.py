@@ -14,12 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.cli.in_force import in_force
-from explorer.configuration.records import Role
 
 if TYPE_CHECKING:
     from explorer.approvals.decisions import Decisions, Target
     from explorer.approvals.person import Person
     from explorer.approvals.rules import GivenApprovals
+    from explorer.configuration.records import Role
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.rights import Place, Right, Roles
     from explorer.storage.served_roots import ServedRoots

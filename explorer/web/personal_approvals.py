@@ -21,7 +21,7 @@ from explorer.core.errors import ExplorerError, NotAllowed, RequestError, Storag
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.given_roles import place_of
-from explorer.page.approvals import ShownRequest
+from explorer.page.act.approvals import ShownRequest
 from explorer.page.host import Identity
 from explorer.rights import PersonalRights, Place, Right, Roles
 from explorer.views.act.desk.draft import ChangeableTable
@@ -89,7 +89,7 @@ class ServerApprovals:
 
 
 class PersonalApprovals:
-    """The requests of a server, as one person may use them: a `explorer.page.approvals.Approvals`.
+    """The requests of a server, as one person may use them: a `explorer.page.act.approvals.Approvals`.
 
     Args:
         server: The requests of the server.
@@ -190,7 +190,7 @@ class PersonalApprovals:
 
     def may_plan(self, name: str) -> bool:
         """Return whether the person may plan changes of a table."""
-        return self._visible.allow_commits and self._rights.may(Right.COMMIT, self._target(name).place)
+        return self._rights.may(Right.COMMIT, self._target(name).place)
 
     # --- inside
 

@@ -76,7 +76,7 @@ class PersonalTables:
         """Open a table for a desk alone: its commits are recorded, and those that need a second person have one."""
         self.require(Right.COMMIT, name)
         table = self._catalog.open(name)
-        guarded = table if self.approvals is None else self.approvals.guarded(name, table)
+        guarded: ChangeableTable = table if self.approvals is None else self.approvals.guarded(name, table)
         return RecordedTable(guarded, name, self._recorder)
 
     def check_source(self, name: str, source: str) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,14 @@ def place(tmp_path: Path) -> Path:
     small_logs.write_log(tmp_path / "lake" / "orders", [created, [small_logs.add("1.parquet", 3)]])
     configured(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that other users of the system can open, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 def configured(place: Path, rules: str = '[[two_people]]\ntables = ["lake"]', more: str = "") -> Path:
@@ -47,7 +57,7 @@ def arguments(place: Path, *texts: str) -> list[str]:
 def as_user(number: int, *texts: str) -> dict[str, Any]:
     """Call the command as another user of the system."""
     program = f"import os; os.setgid(0); os.setuid({number}); from explorer.cli import main; main()"
-    environment = os.environ | {"LOGNAME": "ben", "USER": "ben", "SUDO_USER": "ben", "HOME": "/tmp"}  # noqa: S108
+    environment = os.environ | {"LOGNAME": "ben", "USER": "ben", "SUDO_USER": "ben", "HOME": "/", "DELTA_EXPLORER_CACHE": "off"}
     done = subprocess.run(
         [sys.executable, "-c", program, *texts],
         capture_output=True, check=False, cwd=REPOSITORY, env=environment, text=True,
@@ -91,13 +101,11 @@ def test_the_user_who_asked_cannot_approve_under_another_name(
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can run a command as another user")
-def test_another_user_approves_and_the_maker_commits(cli: Call, tmp_path_factory: pytest.TempPathFactory) -> None:
-    place = tmp_path_factory.mktemp("shared")
+def test_another_user_approves_and_the_maker_commits(cli: Call, shared: Path) -> None:
+    place = shared
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     small_logs.write_log(place / "lake" / "orders", [created, [small_logs.add("1.parquet", 3)]])
     configured(place)
-    for folder in [place, *place.parents][:3]:
-        folder.chmod(0o755)
     for folder in at_least_one(["state", "state/record", "state/requests"]):
         (place / folder).mkdir()
         (place / folder).chmod(0o2770)
