@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from explorer.core.protocol.log_store import LogStore
+    from explorer.core.transaction.approval import Approval
     from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
 
 
@@ -131,13 +132,16 @@ class NewTable:
         propose = prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows)
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
-    def commit(self, plan: Plan, *, reason: str | None = None, user: str | None = None) -> CommitResult:
+    def commit(
+        self, plan: Plan, *, reason: str | None = None, user: str | None = None, approval: Approval | None = None
+    ) -> CommitResult:
         """Create the table; returns the outcome.
 
         Args:
             plan: The plan. It conflicts with a commit that was faster.
             reason: Why; kept in the history.
             user: Who commits.
+            approval: The approval of a second person, as for `Table.commit`.
 
         Raises:
             NotAllowed: The place was opened read-only.
@@ -153,5 +157,5 @@ class NewTable:
                 location=self.location,
             )
         context = context_of(self.roots)
-        commit = partial(commit_plan, self.place, plan, context, reason=reason, user=user)
+        commit = partial(commit_plan, self.place, plan, context, reason=reason, user=user, approval=approval)
         return recorded(plan, self.location, commit, user)

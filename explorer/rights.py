@@ -19,6 +19,7 @@ class Right(Enum):
     ROWS = "read rows of this table"
     REPORT = "read reports about this table"
     COMMIT = "plan and commit changes of this table"
+    REQUESTS = "see requests for approval of changes of this table"
     APPROVE = "approve changes of this table"
     NOTICES = "acknowledge or snooze notices about this table"
     ACTIVITY = "read the record of activity about this table"
@@ -26,12 +27,14 @@ class Right(Enum):
 
 ROLES: Final[Mapping[str, frozenset[Right]]] = {
     "viewer": frozenset({Right.SEE, Right.ROWS, Right.REPORT}),
-    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT, Right.NOTICES}),
-    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.APPROVE, Right.NOTICES}),
+    "committer": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.COMMIT, Right.REQUESTS, Right.NOTICES}),
+    "approver": frozenset({Right.SEE, Right.ROWS, Right.REPORT, Right.REQUESTS, Right.APPROVE, Right.NOTICES}),
     "auditor": frozenset({Right.SEE, Right.REPORT, Right.ACTIVITY}),
     "admin": frozenset(Right),
 }
 """The rights of each role."""
+NEEDS_APPROVAL: Final = "approval"
+"""The reason of the error for what a second person must approve, or cannot."""
 EVERYONE: Final = "*"
 """In the place of a name: everyone who may open the server."""
 Place: TypeAlias = tuple[str, ...]
@@ -54,6 +57,10 @@ class Grant:
     people: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     places: tuple[Place, ...] = (EVERYWHERE,)
+
+    def gives(self, right: Right) -> bool:
+        """Return whether the role has a right."""
+        return right in ROLES[self.role]
 
     def is_of(self, name: str, groups: Iterable[str]) -> bool:
         """Return whether a person has it; a person without a name only has what everyone has."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from explorer.core.compatibility.matrix import MatrixRow
     from explorer.core.maintenance.journal import MaintenanceEntry
     from explorer.core.transaction.alignment import AlignmentStep
+    from explorer.core.transaction.approval import Approval
     from explorer.core.transaction.commit.batch_writer import BatchWriter
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.core.transaction.context import Context
@@ -533,6 +534,7 @@ class Table(DeltaLog):
         reason: str | None = None,
         user: str | None = None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
+        approval: Approval | None = None,
     ) -> PlanResult:
         """Carry out a plan; returns the outcome.
 
@@ -541,13 +543,15 @@ class Table(DeltaLog):
             reason: Why; kept in the history.
             user: Who commits.
             watch: Called with the job that checks the rows again for that, once it has begun.
+            approval: The approval of a second person; the commit names both, and a plan that is no longer the approved
+                one is rejected.
 
         Raises:
             NotAllowed: The table was opened read-only.
             StorageError: The record of activity, where one is configured, cannot be written. Nothing was committed.
         """
         self._check_writable()
-        commit = partial(self._committed, plan, reason=reason, user=user, watch=watch)
+        commit = partial(self._committed, plan, reason=reason, user=user, watch=watch, approval=approval)
         return commit() if self.known_by is None else recorded(plan, self.location, commit, user, self.known_by)
 
     def _committed(
@@ -557,6 +561,7 @@ class Table(DeltaLog):
         reason: str | None,
         user: str | None,
         watch: Callable[[RowJob[CheckReport]], None] | None,
+        approval: Approval | None,
     ) -> PlanResult:
         from explorer.core.maintenance.planner import do_maintenance
         from explorer.core.transaction.commit.committer import commit_plan
@@ -565,11 +570,11 @@ class Table(DeltaLog):
 
         context = context_of(self.sources)
         if isinstance(plan, CommitPlan):
-            return commit_plan(self, plan, context, reason=reason, user=user, watch=watch)
+            return commit_plan(self, plan, context, reason=reason, user=user, watch=watch, approval=approval)
         check_provenance(user=user, reason=reason)
         from explorer.storage.journal.journal_folder import user_journal
 
-        return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal())
+        return do_maintenance(self, plan, context, user=user, reason=reason, journal=user_journal(), approval=approval)
 
     @located
     @learning

@@ -313,7 +313,14 @@ class ActivityRecord:
 
 
 def _opened(path: Path) -> int:
-    return os.open(path, _FLAGS, 0o600)
+    """Open a file of the record; it is for its owner alone, unless the group may write its folder."""
+    shared = bool(path.parent.stat().st_mode & 0o020)
+    mode = 0o660 if shared else 0o600
+    handle = os.open(path, _FLAGS, mode)
+    status = os.fstat(handle)
+    if shared and status.st_uid == os.getuid() and status.st_mode & 0o777 != mode:
+        os.fchmod(handle, mode)  # the mask of the process took the group's part away
+    return handle
 
 
 def _write_all(handle: int, content: bytes, place: int) -> None:

@@ -24,6 +24,7 @@ Setting: TypeAlias = str | int | float | bool
 Port: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+Days: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=366)]
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,6 +171,34 @@ class MailKeys(_Table, frozen=True):
     to: tuple[str, ...] = ()
 
 
+class TwoPeople(_Table, frozen=True):
+    """``[[two_people]]``: changes that a second person must approve.
+
+    Attributes:
+        tables: Names of tables, folders, or roots, as on the list of tables; without, all.
+        kinds: Kinds of changes, such as ``vacuum``; without, all.
+        commits: Who commits an approved change: its ``maker``, or the program by ``itself``.
+    """
+
+    tables: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    commits: Literal["maker", "itself"] = "maker"
+
+
+class Approvals(_Table, frozen=True):
+    """``[approvals]``: where the requests of ``[[two_people]]`` are, and how long they count.
+
+    Attributes:
+        folder: The folder of the requests; by default, one beside the activity record.
+        valid_days: For how many days a request can be approved and committed.
+        same_person: Names and e-mail addresses of accounts that are of one person, a list each.
+    """
+
+    folder: str | None = None
+    valid_days: Days = 7.0
+    same_person: tuple[tuple[str, ...], ...] = ()
+
+
 class Spark(_Table, frozen=True):
     """``[spark]``: where Spark runs, and its settings."""
 
@@ -264,6 +293,8 @@ class Configuration(_Table, frozen=True):
     notices: Notices = Notices()
     webhooks: tuple[WebhookKeys, ...] = ()
     mail: MailKeys = MailKeys()
+    two_people: tuple[TwoPeople, ...] = ()
+    approvals: Approvals = Approvals()
     spark: Spark = Spark()
     unity_catalog: UnityCatalog = UnityCatalog()
     audit: Audit = Audit()
@@ -282,6 +313,8 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "notices": Notices,
     "webhooks": WebhookKeys,
     "mail": MailKeys,
+    "two_people": TwoPeople,
+    "approvals": Approvals,
     "spark": Spark,
     "unity_catalog": UnityCatalog,
     "audit": Audit,
@@ -292,6 +325,7 @@ TABLES: Final[dict[str, type[_Table]]] = {
 """The tables by their names."""
 FILES: Final = (
     *(("clients",), ("serve", "basic_auth"), ("serve", "sign"), ("serve", "activity"), ("oidc", "client_secret_file")),
+    ("approvals", "folder"),
     *(("unity_catalog", "token_file"), ("unity_catalog", "client_secret_file"), ("unity_catalog", "folders")),
     *(("cache", "folder"), ("notices", "folder"), ("notices", "rules"), ("mail", "password_file")),
 )

@@ -11,6 +11,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
+from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.lake import Lake
 from explorer.page.tables import FollowedTable, FollowedTables
@@ -33,6 +34,7 @@ class OneTable(FollowedTables):
         key: None: nothing is signed in a notebook.
         picks_files: Yes: code takes the selected files from the widget.
         kept: None: nobody else can open an address of a notebook.
+        approvals: None: whoever runs a notebook can write to the table by other ways.
         place, commits_with: As `DeskTables` has them.
         lake: The one table.
     """
@@ -42,6 +44,7 @@ class OneTable(FollowedTables):
         self.attempts = Attempts()
         self.picks_files = True
         self.kept: KeptResults | None = None
+        self.approvals: Approvals | None = None
         self.place, self.commits_with = "widget", "table.explore(allow_commits=True)"
         self.key: SigningKey | None = None
         self._table = table

@@ -69,6 +69,7 @@ _KEYS = {
     "act": "act",
     "step": "step",
     "back": "back",
+    "request": "request",
     "status": "standing",
     "show": "show",
     "other": "with",
@@ -93,7 +94,7 @@ _CHOICES = {
     "rule": ("", *KINDS),
     "feed": ("", "recorded", "inferred"),
     "act": ("", *offered_kinds()),
-    "step": ("fill", "plan", "receipt", "undo"),
+    "step": ("fill", "plan", "receipt", "undo", "request"),
     "status": STATUSES,
     "show": ("", "activity", "timeline"),
     "grouping": ("", "catalog", "owner", "none"),
@@ -108,6 +109,7 @@ class Address:
     ``answers`` are those to the form of a change, by name: the keys that begin with ``f.``. ``back`` is the change from
     which a person came to another one, as `plan_key` writes it. ``requests`` are the conditions of erasure requests
     that are searched in one pass, a line each, where there are several: ``where`` is the one that is shown.
+    ``request`` is the number of a request for approval.
     ``reference`` is what a request is called where it came from. ``card`` is the column whose card is open, ``column``
     the one that is chosen. ``picked`` are the paths of selected files, a line each. ``partition``, ``sizes`` and
     ``group`` are the files that the list shows, and ``files_by`` what colours them, as `explorer.views.layout` reads
@@ -161,6 +163,7 @@ class Address:
     act: str = ""
     step: str = "fill"
     back: str = ""
+    request: str = ""
     status: str = ""
     show: str = ""
     other: str = ""
@@ -241,6 +244,11 @@ class Address:
     def undo_of(self, version: int) -> str:
         """Return the query of what undoes the commit of a version."""
         return replace(self, act="", answers=()).to(tab="act", version=version, compared=None, step="undo")
+
+    def request_of(self, number: int | None) -> str:
+        """Return the query of a request for approval; of the list of the table's requests without a number."""
+        plain = replace(self, act="", answers=(), back="", request="" if number is None else str(number))
+        return plain.to(tab="act", version=None, compared=None, step="request")
 
     @property
     def plan_key(self) -> str:

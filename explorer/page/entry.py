@@ -102,7 +102,9 @@ _MESSAGES: Final = {
         "pair-rows pair-rows-cancel raw",
     ),
     Right.NOTICES: ("notice",),
+    Right.APPROVE: ("request-approve request-decline",),
     Right.COMMIT: (
+        "request-ask request-withdraw",
         "draft person look cancel-look accept commit outcome-read cancel-commit cancel-plan plan-again try-again",
     ),
 }
@@ -146,6 +148,21 @@ TABS: Final[Mapping[str, Right]] = dict.fromkeys(("data", "changes", "row", "sta
 """The right that a tab needs; others need `Right.SEE`."""
 OPENS_ROWS: Final = frozenset({"data", "changes", "row", "diff"})
 """Tabs that read rows once they are on show."""
+
+
+def right_of_tab(tab: str, step: str = "", *, decides: bool = False) -> Right:
+    """Return the right that a tab needs at a step of the address.
+
+    Args:
+        tab: The tab.
+        step: The step of a change.
+        decides: Requests for approval can be shown in place of the changes that can be planned.
+    """
+    if tab == "act" and step == "receipt":
+        return Right.SEE
+    if tab == "act" and (step == "request" or decides):
+        return Right.REQUESTS
+    return TABS.get(tab, Right.SEE)
 
 
 def right_of_message(kind: str, export: str = "") -> Right | None:

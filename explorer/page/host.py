@@ -37,6 +37,9 @@ class Identity:
         may_sign: Whether reports and statements may be signed with the server's key.
         address: The network address that the person's requests come from; empty where there is none.
         groups: The person's groups, as whoever knows the person names them.
+        issuer: Who knows the person: an issuer's URL, ``password file``, or ``proxy``; empty if nobody does.
+        subject: The name there that no other person ever has; empty if nobody knows the person.
+        email: The e-mail address; empty if not known.
     """
 
     session: str = ""
@@ -46,6 +49,9 @@ class Identity:
     may_sign: bool = True
     address: str = ""
     groups: tuple[str, ...] = ()
+    issuer: str = ""
+    subject: str = ""
+    email: str = ""
 
     def __repr__(self) -> str:
         """Name the person, and never the session."""

@@ -14,7 +14,7 @@ from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address, address_of
-from explorer.page.entry import OPENS_ROWS, TABS, Entry, OnShow
+from explorer.page.entry import OPENS_ROWS, Entry, OnShow, right_of_tab
 from explorer.page.host import Host, Identity
 from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
@@ -207,8 +207,8 @@ class TableSession(Session):
         shown = OnShow(address.table, facts.location)
         if address.other or address.result:
             self.entry.require(Right.ROWS, shown)
-        is_receipt = address.tab == "act" and address.step == "receipt"
-        self.entry.require(Right.SEE if is_receipt else TABS.get(address.tab, Right.SEE), shown)
+        decides = self._tables.approvals is not None and not address.act and address.step == "fill"
+        self.entry.require(right_of_tab(address.tab, address.step, decides=decides), shown)
 
     def threads(self, request: PageRequest) -> Executor:
         """Return the threads that draw; a page that waits for a table that others read waits apart."""

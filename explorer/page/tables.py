@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
+from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.lake import Lake
 from explorer.report.signature import SigningKey
@@ -34,12 +35,14 @@ class Tables(DeskTables, Protocol):
         picks_files: Files can be selected, for code that works with them.
         lake: All tables that a page can go to, and their names.
         kept: Results that people share; None where nobody else can open an address.
+        approvals: The requests for approval; None where no change needs a second person.
     """
 
     key: SigningKey | None
     picks_files: bool
     lake: Lake
     kept: KeptResults | None
+    approvals: Approvals | None
 
     def facts(self, name: str) -> TableFacts:
         """Return the facts of a table as it is now; the same object until the log has another newest commit.

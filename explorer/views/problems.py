@@ -8,6 +8,7 @@ from explorer.core import errors
 from explorer.core.log.contested import ContestedFiles
 from explorer.core.protocol.table_features import is_managed
 from explorer.debug import DEBUG_VARIABLE, in_words
+from explorer.rights import NEEDS_APPROVAL
 from explorer.storage.roots import is_catalog_address
 
 
@@ -89,6 +90,7 @@ LACKS_RIGHT = "right"
 """The reason of the error for a right that a person lacks."""
 _NO_RIGHT = ("warning", "Not among your rights", "When you have the right, open this page again.")
 
+_TWO_PEOPLE = ("warning", "A second person decides", "See the requests for approval in the Edit tab.")
 _MANAGED = (
     "warning",
     "A catalog manages this table",
@@ -160,6 +162,8 @@ def _words_for(error: errors.ExplorerError) -> tuple[str, str, str]:
         return _MANAGED
     if isinstance(error, errors.NotAllowed) and error.reason == LACKS_RIGHT:
         return _NO_RIGHT
+    if isinstance(error, errors.NotAllowed) and error.reason == NEEDS_APPROVAL:
+        return _TWO_PEOPLE
     return next((severity, title, step) for kind, severity, title, step in _WORDS if isinstance(error, kind))
 
 

@@ -28,9 +28,12 @@ from tornado.websocket import WebSocketClosedError
 
 from explorer.activity.newest import NewestEntries
 from explorer.activity.record import ActivityRecord
+from explorer.approvals.rules import GivenApprovals
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
+from explorer.given_roles import GivenRole, resolved_roles
+from explorer.page.act.approvals import Approvals
 from explorer.page.address import address_of
 from explorer.page.drawing import first_figures, window_values
 from explorer.page.host import Identity
@@ -61,10 +64,11 @@ from explorer.web.html import (
 from explorer.web.limits import ServerLimits
 from explorer.web.notice_board import ServedNotices
 from explorer.web.panel_host import PanelHost
+from explorer.web.personal_approvals import ServerApprovals
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
+from explorer.web.visible_tables import visible_catalog
 
 
 class FirstPages(Handler):
@@ -118,6 +122,8 @@ def create_app(
     contact: str = "",
     limits: ServerLimits | None = None,
     notices: ServedNotices | None = None,
+    approvals: GivenApprovals | None = None,
+    has_account: Callable[[str], bool] | None = None,
 ) -> Callable[[], pn.Template]:
     """Return the application: a function that makes the page of one request.
 
@@ -131,6 +137,8 @@ def create_app(
         contact: Whom people ask for more rights.
         limits: What the people of the server have at the moment; None for a server without limits.
         notices: The notices that are shown on the list of tables; None for none.
+        approvals: Which changes a second person must approve; None for none. They need a record.
+        has_account: Says whether the password file has a name; None without such a file.
 
     Raises:
         TableNotFound: A root on this machine does not exist.
@@ -141,6 +149,9 @@ def create_app(
     if limits is not None:
         catalog.server_state = limits.statement
     given = resolved_roles(roles, catalog.roots, contact)
+    of_all = None
+    if approvals is not None and record is not None:
+        of_all = ServerApprovals(approvals, catalog, record, given, has_account)
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):
@@ -155,11 +166,12 @@ def create_app(
         theme, screen, recorder = _theme(), _screen(), Recorder(record, identity)
         rights = PersonalRights() if given is None else given.of(identity.name, identity.groups)
         visible = visible_catalog(catalog, rights)
-        tables = PersonalTables(visible, recorder, rights)
+        own = None if of_all is None else of_all.of(identity, visible, recorder, rights)
+        tables = PersonalTables(visible, recorder, rights, own)
         entry = PersonalEntry(tables, recorder, limits)
         if address_of(query).table:
             return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
-        return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(), later=True)
+        return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(own), later=True)
 
     pages = FirstPages(begin)
 
@@ -259,10 +271,10 @@ def _screen() -> Screen | None:
     return Screen(int(width), int(height))
 
 
-def _kept() -> Shown:
+def _kept(approvals: Approvals | None) -> Shown:
     """Return how the person has the list of tables, by the browser's cookies."""
     pins, recent = (_names(f"explorer-{name}") for name in ("pins", "recent"))
-    return Shown(_since(), pins, recent, KeptRecord())
+    return Shown(_since(), pins, recent, KeptRecord(), approvals)
 
 
 def _names(cookie: str) -> tuple[str, ...]:

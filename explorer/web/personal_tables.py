@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from explorer.activity.event import Event
 from explorer.auditing.erasure import Erasure, Neighbour, narrowed
 from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
+from explorer.given_roles import place_of
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
 from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
@@ -22,10 +23,10 @@ from explorer.views import TableFacts
 from explorer.views.act.desk.draft import ChangeableTable
 from explorer.views.problems import LACKS_RIGHT
 from explorer.web.limits import ServerLimits
+from explorer.web.personal_approvals import PersonalApprovals
 from explorer.web.personal_results import PersonalResults
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import place_of
 
 Result = TypeVar("Result")
 
@@ -37,14 +38,22 @@ class PersonalTables:
         catalog: The served tables that the person may see.
         recorder: Tells the record what the person commits.
         rights: The rights of the person.
+        approvals: The requests as the person may use them; None where no change needs a second person.
 
     Attributes:
         key, picks_files, allow_commits, attempts, place, commits_with, lake, kept: As of the catalog.
-        rights: As given.
+        rights, approvals: As given.
     """
 
-    def __init__(self, catalog: Catalog, recorder: Recorder, rights: PersonalRights | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        recorder: Recorder,
+        rights: PersonalRights | None = None,
+        approvals: PersonalApprovals | None = None,
+    ) -> None:
         self._catalog, self._recorder = catalog, recorder
+        self.approvals = approvals
         self.rights = rights or PersonalRights()
         self.key, self.picks_files = catalog.key, catalog.picks_files
         self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
@@ -70,9 +79,11 @@ class PersonalTables:
             return set(self._places.get(location, ()))
 
     def open(self, name: str) -> ChangeableTable:
-        """Open a table for a desk alone, whose commits are recorded."""
+        """Open a table for a desk alone: its commits are recorded, and those that need a second person have one."""
         self.require(Right.COMMIT, name)
-        return RecordedTable(self._catalog.open(name), name, self._recorder)
+        table = self._catalog.open(name)
+        guarded: ChangeableTable = table if self.approvals is None else self.approvals.guarded(name, table)
+        return RecordedTable(guarded, name, self._recorder)
 
     def check_source(self, name: str, source: str) -> None:
         """Refuse a source of rows for a table that may not be read."""

@@ -29,6 +29,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
+from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.lake import Lake
 from explorer.page.tables import FollowedTable, FollowedTables
@@ -201,6 +202,7 @@ class Catalog(FollowedTables):
         allow_commits, key: As given.
         picks_files: No: no code sees what a browser selects.
         kept: Results that people share, for all windows.
+        approvals: None: requests are those of one person.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
         lake: The served tables with their names, as far as they were read.
@@ -227,6 +229,7 @@ class Catalog(FollowedTables):
         self.allow_commits = allow_commits
         self.picks_files = False
         self.kept: KeptResults | None = KeptResults()
+        self.approvals: Approvals | None = None
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
         self.server_state: Callable[[], str] = str

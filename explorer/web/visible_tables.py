@@ -7,79 +7,24 @@ time, and compared as places: a link or a second root leads to no table that the
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from explorer.activity.event import Entry
 from explorer.activity.newest import NewestEntries
-from explorer.core.errors import ExplorerError, NotAllowed, RequestError
+from explorer.core.errors import ExplorerError, NotAllowed
 from explorer.core.log.log_segment import missing_table
-from explorer.rights import EVERYWHERE, ROLES, Grant, PersonalRights, Place, Right, Roles
+from explorer.given_roles import place_at, place_of
+from explorer.rights import EVERYWHERE, PersonalRights, Right
 from explorer.storage.roots import AllowedRoots, folder_of, is_url, meant_by
-from explorer.storage.served_root import parts_of
-from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef, named_place, refused_name
+from explorer.storage.served_roots import NamedRoot, ServedRoots, TableRef, refused_name
 from explorer.storage.table_search.search import Unlisted
 from explorer.web.served_tables import Catalog
 from explorer.web.table_list import TableList, TableListing
 
 _MOST_KNOWN: Final = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class GivenRole:
-    """A role as the configuration gives it.
-
-    Attributes:
-        role: One of `explorer.rights.ROLES`.
-        people, groups: Who has it.
-        tables: Names of tables, folders, or roots; empty for all.
-    """
-
-    role: str
-    people: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-
-
-def resolved_roles(given: Sequence[GivenRole], roots: ServedRoots, contact: str = "") -> Roles | None:
-    """Return the roles with the places of their tables; None if there are no roles.
-
-    Raises:
-        RequestError: A role is not known, is given to nobody, or on a table outside the served roots.
-    """
-    return Roles(tuple(_grant(number, role, roots) for number, role in enumerate(given, 1)), contact) if given else None
-
-
-def _grant(number: int, given: GivenRole, roots: ServedRoots) -> Grant:
-    field = f"roles[{number}]"
-    if given.role not in ROLES:
-        near = get_close_matches(given.role, ROLES, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(ROLES)}."
-        message = f"{field}.role: {given.role!r} is not a role. {hint}"
-        raise RequestError(message, field=field, allowed=tuple(ROLES), nearest=near or None)
-    if not any(name.strip() for name in (*given.people, *given.groups)):
-        raise RequestError(f'{field} is given to nobody. Add people = ["ana"] or groups = ["sales"].', field=field)
-    places = tuple(place_of(named_place(name, roots, f"{field}.tables")) for name in given.tables)
-    people, groups = (frozenset(name for name in names if name.strip()) for names in (given.people, given.groups))
-    return Grant(given.role, people, groups, places) if given.tables else Grant(given.role, people, groups)
-
-
-def place_of(ref: TableRef) -> Place:
-    """Return where a table is."""
-    return _place(ref.location, ref.storage_options)
-
-
-def _place(location: str, options: object) -> Place:
-    """Return a location as a place: a URL alone may be of two servers, which differ in their options."""
-    server = ""
-    if is_url(location):
-        entries = sorted(options.items()) if isinstance(options, dict) else options
-        server = hashlib.sha256(repr(entries).encode()).hexdigest()
-    return (server, *parts_of(location))
 
 
 class VisibleRoots(ServedRoots):
@@ -101,7 +46,7 @@ class VisibleRoots(ServedRoots):
 
     def is_visible(self, root: NamedRoot) -> bool:
         """Return whether the person may see anything below a root."""
-        return self._rights.may_somewhere(Right.SEE, _place(root.tree.root, root.given.storage_options))
+        return self._rights.may_somewhere(Right.SEE, place_at(root.tree.root, root.given.storage_options))
 
     def takes(self, ref: TableRef) -> bool:
         """Return whether the person may see a table that a search found; where it is, is looked up once."""
@@ -120,7 +65,7 @@ class VisibleRoots(ServedRoots):
     def takes_folder(self, unlisted: Unlisted) -> bool:
         """Return whether the person may see a folder that could not be listed."""
         return any(
-            self._rights.may(Right.SEE, _place(unlisted.location, root.given.storage_options))
+            self._rights.may(Right.SEE, place_at(unlisted.location, root.given.storage_options))
             for root in self.named
             if unlisted.location.startswith(root.tree.root)
         )
@@ -216,10 +161,10 @@ class VisibleSources(AllowedRoots):
         if not super().allow(location):
             return False
         if not is_url(location):
-            return self._rights.may(Right.ROWS, _place(os.path.realpath(folder_of(location)), None))
+            return self._rights.may(Right.ROWS, place_at(os.path.realpath(folder_of(location)), None))
         named = self._roots.named
         inside = (root for root in named if meant_by(location).startswith(root.tree.root))
-        places = [_place(location, root.given.storage_options) for root in inside]
+        places = [place_at(location, root.given.storage_options) for root in inside]
         return bool(places) and all(self._rights.may(Right.ROWS, place) for place in places)
 
 

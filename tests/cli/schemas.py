@@ -12,6 +12,7 @@ from explorer.activity.event import Entry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
 from explorer.cli.commands.activity import RecordVerified
+from explorer.cli.commands.approvals import ApprovalDocument
 from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
@@ -100,9 +101,13 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
         Printed("changes-gaps", FeedGaps, "on stderr, if versions were inferred or skipped"),
     ),
     "story": (Printed("story", StoryLine, lines=True),),
-    "plan": (Printed("plan", PlanDocument),),
+    "plan": (Printed("plan", PlanDocument), Printed("approval", ApprovalDocument, "with --ask")),
     "commit": (Printed("plan", PlanDocument),),
     "undo": (Printed("undo", UndoDocument),),
+    "approvals": (Printed("approval", ApprovalDocument, lines=True),),
+    "approve": (Printed("approval", ApprovalDocument),),
+    "decline": (Printed("approval", ApprovalDocument),),
+    "withdraw": (Printed("approval", ApprovalDocument),),
     "maintenance": (Printed("maintenance", MaintenanceEntry, lines=True),),
     "activity": (
         Printed("activity", Entry, lines=True),

@@ -27,6 +27,7 @@ from explorer.auditing.erasure.search import prove_erasure
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, TableNotFound
 from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.file_search import SearchResult
+from explorer.given_roles import GivenRole, resolved_roles
 from explorer.page.address import address_of
 from explorer.page.entry import EXPORTS, MESSAGES, TABS, right_of_message
 from explorer.page.host import Identity, KnownBy
@@ -35,7 +36,7 @@ from explorer.rights import ROLES, PersonalRights, Right
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
+from explorer.web.visible_tables import visible_catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs
 from tests.support.pages.open_windows import Window

@@ -75,6 +75,7 @@ def config(action: ActionArgument = "check", json: JsonFlag = False) -> None:
     file = read_configuration(given.path, lines=True) if given.path else given
     _check_roots(file)
     _check_roles(file)
+    _check_people(file)
     _check_notices(file)
     settings = tuple(_settings(file))
     if json:
@@ -184,6 +185,23 @@ def _at_key(file: ConfigurationFile, key: Key, what: str, error: RequestError) -
         field=spelled(key) or error.field,
         nearest=error.nearest,
     )
+
+
+def _check_people(file: ConfigurationFile) -> None:
+    """Check that roles and rules for a second person fit the roots; a typo in one would give or protect nothing.
+
+    Raises:
+        InvalidConfiguration: One does not.
+    """
+    if not (file.values.roles or file.values.two_people):
+        return
+    from explorer.cli.two_people import check_people
+
+    try:
+        check_people()
+    except RequestError as error:
+        message = f"{file.path}: {error.message}"
+        raise InvalidConfiguration(message, path=file.path, field=error.field) from error
 
 
 def _settings(file: ConfigurationFile) -> Iterator[SettingLine]:

@@ -17,6 +17,7 @@ from explorer.cli.errors import exit_code
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named
+from explorer.cli.two_people import carried_out
 from explorer.core.errors import Cancelled, CommitError, RequestError
 from explorer.core.transaction.commit.conflicts import error_of, guard_failed
 from explorer.core.transaction.commit_plan import (
@@ -87,6 +88,14 @@ def plan(
     accept: AcceptOption = None,
     user: UserOption = None,
     check_rows: CheckRowsFlag = True,
+    ask: Annotated[
+        str | None,
+        typer.Option(
+            "--ask",
+            metavar="REASON",
+            help="Ask for the approval of a second person, where the configuration needs one, and print the request.",
+        ),
+    ] = None,
     spark: SparkOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
@@ -98,11 +107,17 @@ def plan(
     """
     use_spark(spark, spark_conf)
     wanted = parse_intent(read_intent(intent))
+    target = _target(table, wanted)
     with patience("Making the plan"):
-        planned = _target(table, wanted).plan(
-            wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user)
-        )
+        planned = target.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user))
     _check_accepted(planned, accept or ())
+    if ask is not None and planned.committable:
+        from explorer.cli.commands.approvals import asked
+
+        if not json:
+            _print_plan(planned)
+        asked(target.location, planned, ask, as_json=json)
+        return 0
     if json:
         emit(planned.record())
     else:
@@ -255,7 +270,7 @@ def _carried_out(target: explorer.Table | NewTable, planned: Plan, reason: str, 
     """Carry out a plan; an interrupted one may have been, and that is said."""
     try:
         with patience("Committing"):
-            return target.commit(planned, reason=reason, user=user)
+            return carried_out(target, planned, reason, user)
     except KeyboardInterrupt:
         raise _interrupted(planned) from None
 

@@ -341,9 +341,10 @@ def _serve(
 ) -> None:
     _require_web()
     quiet_handlers()
+    from explorer.cli.two_people import given_approvals
+    from explorer.given_roles import GivenRole
     from explorer.web import serve as serve_pages
     from explorer.web.limits import PersonLimits
-    from explorer.web.visible_tables import GivenRole
 
     def ready(url: str) -> None:
         if as_json:
@@ -374,6 +375,7 @@ def _serve(
         contact=in_force().values.contact,
         limits=PersonLimits.of(limits or in_force().values.limits),
         notices=_notices() if people else None,
+        approvals=given_approvals() if people else None,
         key=signing_key(None if settings.sign is None else Path(settings.sign)),
         ready=ready,
         renewed=lambda url: note(f"For another browser: {url}"),

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+import msgspec
+
 from explorer.core.errors import ExplorerError
 from explorer.core.log.commit_infos import plain_reason
 from explorer.core.protocol.actions import CommitInfo
@@ -45,6 +47,7 @@ class MaintenanceEntry(JsonRecord, frozen=True, kw_only=True):
         time_travel: What it did to the versions that can be read, in words; empty if not known.
         source: ``journal`` (this program's, on this machine) or ``log``.
         engine: The program that did it.
+        approved_by: The second person, where one approved it.
     """
 
     time: datetime
@@ -67,6 +70,7 @@ class MaintenanceEntry(JsonRecord, frozen=True, kw_only=True):
     time_travel: str
     source: str
     engine: str
+    approved_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class MaintenanceJournal(Protocol):
@@ -101,6 +105,7 @@ def entry_of(
     reason: str | None,
     recorded: tuple[int, ...],
     engine: str,
+    approved_by: str | None = None,
 ) -> MaintenanceEntry:
     """Return the entry of what a plan did.
 
@@ -109,6 +114,7 @@ def entry_of(
         files: What was written and deleted.
         time: When it ended, ms since the epoch.
         recorded: The versions whose commits record it.
+        approved_by: The second person, where one approved it.
     """
     deleted = [file for file in files if file.change == "delete"]
     written = [file for file in files if file.change != "delete"]
@@ -133,6 +139,7 @@ def entry_of(
         time_travel=plan.consequences.time_travel if outcome == "done" else "",
         source="journal",
         engine=engine,
+        approved_by=msgspec.UNSET if approved_by is None else approved_by,
     )
 
 

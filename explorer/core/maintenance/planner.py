@@ -30,6 +30,7 @@ from explorer.core.maintenance.vacuum_record import VacuumCommits
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.table_properties.registry import EXPIRED_LOG_CLEANUP, LOG_RETENTION
 from explorer.core.protocol.times import moment_text, older_than
+from explorer.core.transaction.approval import Approval, approved
 from explorer.core.transaction.commit.post_commit import new_checkpoint, repaired_checkpoint
 from explorer.core.transaction.commit_plan import (
     Consequences,
@@ -95,12 +96,14 @@ def do_maintenance(
     user: str | None = None,
     reason: str | None = None,
     journal: MaintenanceJournal | None = None,
+    approval: Approval | None = None,
 ) -> MaintenanceResult:
     """Do what a plan says, as far as it may still be done.
 
     Args:
         user, reason: Who does it, and why; kept in the journal, and for a VACUUM in the log.
         journal: Where it is recorded; None keeps no journal.
+        approval: The approval under which it is done; a plan that answers otherwise is rejected.
 
     Raises:
         RequestError: The plan was made for another table.
@@ -109,11 +112,11 @@ def do_maintenance(
         StorageError: The store failed. Files written so far stay; the log that is left reads as planned.
     """
     check_table(plan, log.location)
-    current = plan_maintenance(log, plan.intent, context, plan.accepted)
+    current = approved(plan_maintenance(log, plan.intent, context, plan.accepted), approval)
     if not current.committable:
         return MaintenanceResult(outcome="rejected", plan=current)
     table_id = log.snapshot().metadata.id
-    around = _commits_around(log, plan, current, context, user=user, reason=reason)
+    around = _commits_around(log, plan, current, context, user=user, reason=reason, approval=approval)
     if around is not None:
         around.begin()
     files: list[MaintenanceFile] = []
@@ -141,6 +144,7 @@ def do_maintenance(
             reason=reason,
             recorded=recorded,
             engine=context.engine_info,
+            approved_by=None if approval is None else approval.approved_by,
         )
         notes += noted(journal, entry) if files or outcome == "failed" else ()
     done = msgspec.structs.replace(current, files=tuple(files))
@@ -155,13 +159,17 @@ def _commits_around(
     *,
     user: str | None,
     reason: str | None,
+    approval: Approval | None,
 ) -> VacuumCommits | None:
     """Return the commits around a VACUUM that deletes something; None for all else."""
     listed = {file.path for file in plan.files}
     both = tuple(file for file in current.files if file.path in listed)
     if not isinstance(plan.intent, Vacuum) or not both:
         return None
-    return VacuumCommits(log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason)
+    tags = None if approval is None else approval.tags
+    return VacuumCommits(
+        log, msgspec.structs.replace(current, files=both), context, user=user, reason=reason, tags=tags
+    )
 
 
 def _do(

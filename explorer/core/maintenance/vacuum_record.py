@@ -7,7 +7,7 @@ nothing but provenance, so no row, file or property changes. Where no file is to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
@@ -37,6 +37,7 @@ class VacuumCommits:
     Args:
         plan: Its plan, made just now.
         user, reason: Who carries it out, and why; both are stored in the commits.
+        tags: Tags of both commits.
 
     Attributes:
         versions: The versions that were written, in their order.
@@ -44,10 +45,17 @@ class VacuumCommits:
     """
 
     def __init__(
-        self, log: DeltaLog, plan: MaintenancePlan, context: Context, *, user: str | None, reason: str | None
+        self,
+        log: DeltaLog,
+        plan: MaintenancePlan,
+        context: Context,
+        *,
+        user: str | None,
+        reason: str | None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
         self._log, self._plan, self._context = log, plan, context
-        self._user, self._reason = user, reason
+        self._user, self._reason, self._tags = user, reason, tags or {}
         self.versions: tuple[int, ...] = ()
         self.notes: tuple[str, ...] = ()
 
@@ -92,6 +100,7 @@ class VacuumCommits:
             metrics=metrics,
             isolation="SnapshotIsolation",
             only_provenance=True,
+            tags=self._tags,
         )
         self._log.refresh()
         request = Request(self._plan.intent, lambda _: proposal, check_rows=False, user=self._user)

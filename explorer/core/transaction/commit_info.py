@@ -7,6 +7,8 @@ before it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from explorer.core.compatibility.releases import OWN_ENGINE
@@ -43,6 +45,7 @@ def commit_info(
     reason: str | None = None,
     timestamp: int | None = None,
     isolation: str | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> CommitInfo:
     """Return the provenance of a commit.
 
@@ -52,7 +55,9 @@ def commit_info(
         engine: ``engineInfo``.
         timestamp: The in-commit timestamp in ms, where the table has them.
         isolation: The level from `isolation_level`; None for that of the proposal.
+        tags: Tags besides those of the proposal.
     """
+    all_tags = {**proposal.tags, **(tags or {})}
     return CommitInfo(
         timestamp=now,
         in_commit_timestamp=timestamp,
@@ -66,7 +71,7 @@ def commit_info(
         is_blind_append=proposal.is_blind_append,
         isolation_level=isolation or proposal.isolation,
         txn_id=txn_id,
-        unknown={"tags": dict(proposal.tags)} if proposal.tags else {},
+        unknown={"tags": all_tags} if all_tags else {},
     )
 
 

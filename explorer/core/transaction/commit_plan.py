@@ -27,6 +27,8 @@ Proposer = Callable[[Snapshot | None], Proposal]
 
 
 _VOLATILE: Final = frozenset(["timestamp", "inCommitTimestamp", "txnId", "userMetadata"])
+TAG_PREFIX: Final = "deltaTableExplorer."
+"""What the names of the tags begin with by which a commit says who approved it."""
 
 
 class Consequences(msgspec.Struct, frozen=True, rename="camel"):
@@ -375,4 +377,9 @@ def _action_without_volatile(action: JsonObject) -> JsonObject:
         return {"metaData": {**metadata, "configuration": left}}
     if not isinstance(info, dict):
         return action
-    return {"commitInfo": {name: item for name, item in info.items() if name not in _VOLATILE}}
+    left = {name: item for name, item in info.items() if name not in _VOLATILE}
+    if isinstance(tags := left.get("tags"), dict):
+        # Who approved the plan is said by its commit alone.
+        tags = {name: item for name, item in tags.items() if not name.startswith(TAG_PREFIX)}
+        left = {**left, "tags": tags} if tags else {name: item for name, item in left.items() if name != "tags"}
+    return {"commitInfo": left}

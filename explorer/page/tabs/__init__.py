@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from explorer.auditing import Aspect
 from explorer.core.errors import RequestError
+from explorer.page.act.requests import RequestDesk
 from explorer.page.tab_spec import Export, TabSpec
 from explorer.page.tabs import (
     act,
@@ -96,5 +97,7 @@ def begin_work(window: NewWindow) -> WindowWork:
     works = [tab.work(window) for tab in TABS if tab.work is not None]
     # Of the Diff tab, which has two: versions of one table, and two tables.
     works.append(PairWork(window.tables, window.changed))
+    # Of the Edit tab, which has two: a change under way, and requests for approval.
+    works.append(RequestDesk(window.tables.approvals))
     tables = window.tables
     return WindowWork(works, key, picks_files=tables.picks_files, other_names=tables.other_names)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from explorer.page.act.case_traces import case_traces
 from explorer.page.act.form import ActDesk, ask_desk
 from explorer.page.act.messages import messages
 from explorer.page.act.page import act_page, proposed
+from explorer.page.act.requests import RequestDesk, Standing
+from explorer.page.act.requests import messages as request_messages
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Tab, TabSpec
 from explorer.page.window import NewWindow, WindowWork
@@ -16,8 +20,15 @@ from explorer.views.act.receipt import logged_receipt
 
 
 def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
+    requests = work.of(RequestDesk)
+    chooses = not address.act and address.step == "fill"
+    if address.step == "request" or (chooses and requests.only_decides(address.table)):
+        template, values = requests.page(view, address if address.step == "request" else replace(address, request=""))
+        return Tab(values, template=template)
     template, values = act_page(view, address, work.of(ActDesk).sheet)
     draft = values.get("draft")
+    values["open_requests"] = requests.open_lines(address.table) if template == "act-choose" else []
+    values["approval"] = requests.standing(address.table, draft.plan) if isinstance(draft, Draft) else Standing()
     if isinstance(draft, Draft):
         values["case_traces"] = case_traces(work.of(CaseDesk).file, draft.plan, view.facts.location)
     form = values.get("form")
@@ -52,6 +63,6 @@ TAB = TabSpec(
     _act,
     ask=_ask,
     exports={"plan": _plan, "receipt": _receipt},
-    messages=messages,
+    messages=lambda window: {**messages(window), **request_messages(window)},
     work=_desk,
 )

@@ -29,6 +29,7 @@ from explorer.core.transaction.commit_plan import (
 )
 from explorer.core.transaction.intents.documents import intent_kind
 from explorer.core.versions.commits.summary import CommitSummary
+from explorer.views.act.request_view import approval_facts
 from explorer.views.act.written_lines import done_facts, done_title
 from explorer.views.table.facts import TableFacts
 
@@ -64,11 +65,13 @@ def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
         shown = _done(result, approved, title, text, tone)
-        return replace(shown, facts=(*shown.facts, ("reason", reason), ("by", user or "no name given")))
+        people = approval_facts({}, result.plan.guards) if result.outcome == "committed" else []
+        return replace(shown, facts=(*shown.facts, ("reason", reason), ("by", user or "no name given"), *people))
     facts = commit_facts(result.plan.actions) or [("operation", result.plan.proposal.operation)]
     facts += [("reason", reason), ("by", user or "no name given")]
     if result.outcome == "unknown" and result.version is not None:
         facts.insert(0, ("outcome unknown", f"v{result.version}"))
+    facts += approval_facts(provenance(result.plan.actions)) if result.outcome != "rejected" else []
     facts += [("based on", f"v{result.plan.read_version}"), ("digest", result.plan.digest)]
     if result.plan.digest != approved.digest:
         facts.append(("digest of the approved plan", approved.digest))
@@ -284,6 +287,7 @@ class LoggedReceipt:
         facts += (
             [("reason", self.commit.reason), ("by", self.commit.user_name or "no name given")] if self.commit else []
         )
+        facts += approval_facts(provenance(self.actions)) if self.digest else []
         facts += [("based on", f"v{self.version - 1}")] if self.version and self.digest else []
         facts += [("digest", self.digest), ("transaction", self.transaction)]
         return Receipt(

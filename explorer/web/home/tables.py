@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
+from explorer.page.act.approvals import Approvals
 from explorer.page.address import Address
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
@@ -18,6 +19,7 @@ from explorer.web.home.activity import activity
 from explorer.web.home.filtering import Filtered, filtered, value_label, value_title
 from explorer.web.home.morning import morning, new_commits
 from explorer.web.home.reading import Progress
+from explorer.web.home.requests import home_requests
 from explorer.web.html import render, render_blocks
 from explorer.web.notice_board import SNOOZES
 from explorer.web.served_tables import SPARK_DAYS, Catalog, TableSummary
@@ -73,6 +75,7 @@ class Shown:
         recent: Names of the tables that were opened last, the last first.
         kept: Keeps the record of the tables' traits.
         known: The server knows who the person is.
+        approvals: The requests for approval; None where no change needs a second person.
     """
 
     since: datetime | None = None
@@ -80,6 +83,7 @@ class Shown:
     recent: tuple[str, ...] = ()
     kept: KeptRecord | None = None
     known: bool = False
+    approvals: Approvals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ def home_page(
         "groups": _groups(address, page, shown),
         "recent": [name for name in shown.recent if name in names],
         "morning": morning(found.rows, since, outside=found.needing_outside),
+        "requests": home_requests(shown.approvals),
         "spark_days": SPARK_DAYS,
         "roots": catalog.roots.locations,
         "notes": [root.note for root in catalog.roots.named if root.note],

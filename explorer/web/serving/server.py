@@ -13,7 +13,9 @@ from bokeh.server.server import BaseServer
 from explorer.activity.configured import PROGRAM
 from explorer.activity.event import Event
 from explorer.activity.record import ActivityRecord
+from explorer.approvals.rules import GivenApprovals
 from explorer.core.errors import RequestError
+from explorer.given_roles import GivenRole
 from explorer.notices.sender import Sender
 from explorer.report.signature import SigningKey
 from explorer.storage.served_root import GivenRoots
@@ -30,7 +32,6 @@ from explorer.web.serving.people.oidc.settings import OidcSettings
 from explorer.web.serving.people.password_file import PasswordFile
 from explorer.web.serving.people.proxy_login import ProxyAccess, ProxyLogin
 from explorer.web.serving.public_urls import THIS_MACHINE, read_public_url, read_trusted_proxies
-from explorer.web.visible_tables import GivenRole
 
 
 def serve(
@@ -55,6 +56,7 @@ def serve(
     contact: str = "",
     limits: PersonLimits | None = None,
     notices: ServedNotices | None = None,
+    approvals: GivenApprovals | None = None,
 ) -> Any:
     """Serve the tables under some roots until interrupted.
 
@@ -82,6 +84,7 @@ def serve(
         oidc: The issuer of OpenID Connect that visitors sign in at.
         roles, contact: As for `explorer.web.app.create_app`.
         notices: The notices that are shown, and sent while the server runs; None for none.
+        approvals: Which changes a second person must approve; None for none. They need a login, and a record.
         proxy_login: The headers in which the trusted proxies name the people whom they signed in.
         limits: How much one person may have at once; None for the defaults.
 
@@ -100,6 +103,7 @@ def serve(
         raise RequestError(
             "--trusted-proxy needs --public-url, the address that people open. Give both.", field="trusted_proxy"
         )
+    _check_approvals(approvals, commits=allow_commits, login=login, record=activity is not None)
     if port:
         check_port(port)
     public = [read_public_url(text) for text in public_urls]
@@ -117,6 +121,8 @@ def serve(
         contact=contact,
         limits=counted,
         notices=notices,
+        approvals=approvals,
+        has_account=None if users is None else lambda name: users.hash_of(name) is not None,
     )
     sender = None if notices is None or notices.sender is None else notices.sender(_telling(record))
     sockets = bind(address, port)
@@ -201,6 +207,24 @@ def _check_reach(address: str, *, commits: bool, signs: bool, login: bool) -> No
     if signs:
         raise RequestError(
             f"With a key to sign, anyone who reaches {address} could have reports signed. {remedy}", field="sign"
+        )
+
+
+def _check_approvals(approvals: GivenApprovals | None, *, commits: bool, login: bool, record: bool) -> None:
+    """Raise `RequestError` if a second person could not be told from the first, or approvals not be proven."""
+    if approvals is None or not commits:
+        return
+    if not login:
+        raise RequestError(
+            "[[two_people]] needs to know who people are: without a login, everyone is the same person. Give a "
+            "password file (--basic-auth FILE), single sign-on, or a proxy that signs people in.",
+            field="two_people",
+        )
+    if not record:
+        raise RequestError(
+            "[[two_people]] needs the activity record, which proves who approved what. Give --activity a place, not "
+            "off.",
+            field="two_people",
         )
 
 

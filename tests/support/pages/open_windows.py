@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from explorer.page.act.approvals import Approvals
 from explorer.page.address import address_of
 from explorer.page.entry import Entry
 from explorer.page.host import Identity
 from explorer.page.table_session import TableSession
 from explorer.page.tables import Tables
+from explorer.views.lake.record import KeptRecord
 from explorer.web.home.session import HomeSession
+from explorer.web.home.tables import Shown
 from tests.support.pages.page_host import PageHost
 
 __all__ = ["Window"]
@@ -30,6 +33,7 @@ class Window:
         silent: The script has not said anything yet.
         identity: The person, as the server knows it.
         entry: Is asked before a message is handled.
+        approvals: The requests for approval, for the list of tables.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Window:
         silent: bool = False,
         identity: Identity | None = None,
         entry: Entry | None = None,
+        approvals: Approvals | None = None,
     ) -> None:
         self.host = PageHost(identity)
         self.number = 0
@@ -49,7 +54,8 @@ class Window:
         if address_of(query).table:
             self.session = TableSession(tables, self.host, query, "light", entry=entry, early_spark=early_spark)
         else:
-            self.session = HomeSession(tables, self.host, query, "light", entry=entry)
+            kept = Shown(kept=KeptRecord(), approvals=approvals)
+            self.session = HomeSession(tables, self.host, query, "light", entry=entry, kept=kept)
         if wait and not silent:
             self.ask("go", query=query)
         elif not silent:

@@ -26,6 +26,8 @@ from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.log_store import LogStore, ObjectMeta
 from explorer.core.protocol.table_properties.registry import ICT_ENABLEMENT_TIMESTAMP
 from explorer.core.protocol.times import milliseconds
+from explorer.core.transaction.approval import Approval, check_names
+from explorer.core.transaction.approval import approved as approved_plan
 from explorer.core.transaction.commit.catalog_writer import CatalogWriter
 from explorer.core.transaction.commit.conflicts import conflict_with, holds_transaction
 from explorer.core.transaction.commit.post_commit import follow_up
@@ -63,6 +65,7 @@ def commit_plan(
     reason: str | None = None,
     user: str | None = None,
     watch: Callable[[RowJob[CheckReport]], None] | None = None,
+    approval: Approval | None = None,
 ) -> CommitResult:
     """Commit a plan.
 
@@ -74,6 +77,7 @@ def commit_plan(
         reason: Why; stored in the commit.
         user: The committer; None for the user who made the plan.
         watch: Called with the job that checks the rows again, if the plan is made again and depends on them.
+        approval: The approval under which it is committed; a plan that answers otherwise is rejected.
 
     Raises:
         RequestError: The plan was made for another table, or the reason or the user cannot be written down.
@@ -81,7 +85,9 @@ def commit_plan(
     """
     check_provenance(user=user, reason=reason)
     check_table(plan, target.location)
-    attempt = _Attempt(target, context, reason, user or plan.user, watch)
+    if approval is not None:
+        check_names(approval)
+    attempt = _Attempt(target, context, reason, user or plan.user, watch, approval=approval)
     try:
         result = attempt.run(plan)
     except ExplorerError:
@@ -101,8 +107,11 @@ class _Attempt:
         reason: str | None,
         user: str | None,
         watch: Callable[[RowJob[CheckReport]], None] | None = None,
+        *,
+        approval: Approval | None = None,
     ) -> None:
         self._table = target
+        self._approval = approval
         self._context = context
         self._store: LogStore = target.store
         self._reason = reason
@@ -129,6 +138,7 @@ class _Attempt:
                 plan = self._judged_again(plan)
             if plan.proposal.recorded is not None:
                 return self._already_recorded(plan, plan.proposal.recorded)
+            plan = approved_plan(plan, self._approval)
             if not plan.committable:
                 return CommitResult(outcome="rejected", plan=plan)
             self._writer.check()
@@ -297,6 +307,7 @@ class _Attempt:
             reason=self._reason,
             timestamp=timestamp,
             isolation=isolation_level(proposal, snapshot),
+            tags=None if self._approval is None else self._approval.tags,
         )
         self._data = commit_bytes(proposal, info)
         return msgspec.structs.replace(plan, proposal=proposal, actions=shown_lines(self._data))

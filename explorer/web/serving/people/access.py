@@ -206,7 +206,15 @@ class LoginAccess:
         if self.users.hash_of(session.name) != session.seal:
             self.sessions.end(session_id)
             return None
-        return Identity(session_id, session.name, KnownBy.LOGIN, self._rights.commit, self._rights.sign)
+        return Identity(
+            session_id,
+            session.name,
+            KnownBy.LOGIN,
+            self._rights.commit,
+            self._rights.sign,
+            issuer="password file",
+            subject=session.name,
+        )
 
 
 def cookie_name(port: int) -> str:

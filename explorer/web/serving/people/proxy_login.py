@@ -99,7 +99,16 @@ class ProxyAccess:
         groups = () if not self._login.groups_header else _groups(_single(request, self._login.groups_header))
         # The pages of one person have one session, which only this server knows.
         session = hmac.digest(self._secret, name.encode(), "sha256").hex()
-        return Identity(session, name, KnownBy.PROXY, self._rights.commit, self._rights.sign, groups=groups)
+        return Identity(
+            session,
+            name,
+            KnownBy.PROXY,
+            self._rights.commit,
+            self._rights.sign,
+            groups=groups,
+            issuer="proxy",
+            subject=name,
+        )
 
     def strip(self, request: HTTPServerRequest) -> None:
         """Remove the headers from a request that does not come from the proxy."""

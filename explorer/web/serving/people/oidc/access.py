@@ -98,6 +98,9 @@ class OidcAccess:
             self._rights.commit,
             self._rights.sign,
             groups=person.groups,
+            issuer=self.provider.settings.issuer,
+            subject=person.subject,
+            email=person.email,
         )
 
     def end(self, session_id: str) -> None:

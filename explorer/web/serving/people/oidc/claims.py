@@ -29,6 +29,7 @@ class SignedIn:
     subject: str
     name: str
     groups: tuple[str, ...]
+    email: str = ""
 
 
 def signed_in(provider: Provider, token: str, *, nonce: str | None) -> SignedIn:
@@ -72,7 +73,12 @@ def signed_in(provider: Provider, token: str, *, nonce: str | None) -> SignedIn:
     parties = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     if len(parties) > 1 and claims.get("azp") != settings.client_id:
         raise SignInFailed("Another client", "The token was made for another program.", "Sign in again.")
-    return SignedIn(str(claims["sub"]), _name(claims, settings.name_claim), _groups(claims.get(settings.group_claim)))
+    return SignedIn(
+        str(claims["sub"]),
+        _name(claims, settings.name_claim),
+        _groups(claims.get(settings.group_claim)),
+        _email(claims.get("email")),
+    )
 
 
 def _name(claims: dict[str, Any], claim: str) -> str:
@@ -84,6 +90,11 @@ def _name(claims: dict[str, Any], claim: str) -> str:
             "Tell those who run this server: another claim may hold the name (oidc.name_claim), or a scope is missing.",
         )
     return name.strip()
+
+
+def _email(value: object) -> str:
+    """Return the address, also one that is not verified: it only tells that two accounts may be of one person."""
+    return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_NAME else ""
 
 
 def _groups(value: object) -> tuple[str, ...]:

@@ -1,0 +1,178 @@
+"""Approvals on the command line: the rules of the configuration, the shelf, and the person at the terminal.
+
+The person is the user of the operating system who runs the command, by the number that the system gives it: no option
+and no variable changes that. Whoever may write to the storage can also write with any other tool; see SECURITY.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.cli.in_force import in_force
+
+if TYPE_CHECKING:
+    from explorer.approvals.decisions import Decisions, Target
+    from explorer.approvals.person import Person
+    from explorer.approvals.rules import GivenApprovals
+    from explorer.configuration.records import Role
+    from explorer.core.transaction.commit_plan import Plan, PlanResult
+    from explorer.rights import Place, Right, Roles
+    from explorer.storage.served_roots import ServedRoots
+
+_SEPARATORS: Final = re.compile(r"[,\s]+")
+
+
+def needs_two_people() -> bool:
+    """Return whether the configuration has rules for a second person; this loads nothing."""
+    return bool(in_force().values.two_people)
+
+
+def given_approvals() -> GivenApprovals | None:
+    """Return the rules of the configuration; None without one."""
+    values = in_force().values
+    if not values.two_people:
+        return None
+    from explorer.approvals.rules import GivenApprovals, GivenRule
+
+    return GivenApprovals(
+        rules=tuple(GivenRule(rule.tables, rule.kinds, rule.commits) for rule in values.two_people),
+        folder=values.approvals.folder,
+        valid_days=values.approvals.valid_days,
+        accounts=tuple(tuple(filter(None, _SEPARATORS.split(text))) for text in values.approvals.same_person),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CommandApprovals:
+    """The requests, as the user of the command may use them.
+
+    Attributes:
+        decisions: What the user can do with them.
+        roots: The roots of the configuration.
+    """
+
+    decisions: Decisions
+    roots: ServedRoots
+
+    def target(self, location: str) -> Target:
+        """Return a table by its location, a folder or a URL, as requests name it."""
+        from explorer.approvals.decisions import Target
+        from explorer.given_roles import place_at
+        from explorer.storage.roots import folder_of, is_url
+        from explorer.storage.served_root import options_of
+
+        # A catalog and its tables are URLs, too.
+        full = location if is_url(location) else os.path.realpath(folder_of(location))
+        place = place_at(full, options_of(location))
+        for root in self.roots.named:
+            below = place_at(root.tree.root, root.given.storage_options)
+            if place[: len(below)] == below:
+                return Target("/".join((root.name, *place[len(below) :])), place)
+        return Target(full, place)
+
+
+def command_approvals() -> CommandApprovals | None:
+    """Return the requests of the configuration in force; None where no change needs a second person.
+
+    Raises:
+        RequestError: A rule or a role does not fit the roots, or there is no activity record.
+        StorageError: The record or the shelf cannot be used.
+    """
+    given = given_approvals()
+    if given is None:
+        return None
+    from explorer.activity.place import activity_place
+    from explorer.activity.record import ActivityRecord
+    from explorer.approvals.decisions import Decisions
+    from explorer.approvals.rules import resolved_rules
+    from explorer.approvals.shelf import Shelf
+    from explorer.catalogs.folders import served_roots
+    from explorer.core.errors import RequestError
+    from explorer.given_roles import resolved_roles
+    from explorer.storage.served_root import configured_roots
+    from explorer.version import VERSION
+
+    values = in_force().values
+    place = activity_place(values.serve.activity)
+    if place is None:
+        raise RequestError(
+            "[[two_people]] needs the activity record, which proves who approved what. Give serve.activity a place, "
+            "not off.",
+            field="two_people",
+        )
+    roots = served_roots(configured_roots())
+    rules = resolved_rules(given.rules, roots, accounts=given.accounts, valid_days=given.valid_days)
+    roles = resolved_roles(tuple(map(_given_role, values.roles)), roots, values.contact)
+    record = ActivityRecord(place, program=f"delta-table-explorer/{VERSION}")
+    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files)
+    person = system_person()
+
+    def announce(event: Any) -> object:
+        from msgspec.structs import replace
+
+        return record.add(replace(event, person=person.name, known_by="system"))
+
+    return CommandApprovals(Decisions(shelf, rules, person, may=partial(_may, roles), announce=announce), roots)
+
+
+def check_people() -> None:
+    """Check the roles and the rules of the configuration in force.
+
+    Raises:
+        RequestError: One does not fit the roots.
+    """
+    from explorer.approvals.rules import resolved_rules
+    from explorer.catalogs.folders import served_roots
+    from explorer.given_roles import resolved_roles
+    from explorer.storage.served_root import configured_roots
+
+    given, roots = given_approvals(), served_roots(configured_roots())
+    resolved_roles(tuple(map(_given_role, in_force().values.roles)), roots)
+    if given is not None:
+        resolved_rules(given.rules, roots)
+
+
+def system_person() -> Person:
+    """Return the user of the operating system who runs the command; its name is the system's, not of a variable."""
+    import pwd
+
+    from explorer.approvals.person import Person
+
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:
+        name = f"user {number}"
+    return Person(issuer=f"system {socket.gethostname()}", subject=f"uid {number}", name=name)
+
+
+def carried_out(target: Any, plan: Plan, reason: str, user: str | None) -> PlanResult:
+    """Carry out a plan, under an approval where the configuration in force asks for one.
+
+    Raises:
+        NotAllowed: It needs an approval that it does not have.
+    """
+    approvals = command_approvals() if needs_two_people() else None
+    if approvals is None:
+        result: PlanResult = target.commit(plan, reason=reason, user=user)
+        return result
+    from explorer.approvals.guarded_table import commit_guarded
+
+    named = approvals.target(target.location)
+    return commit_guarded(target, named, approvals.decisions, plan, reason=reason, user=user)
+
+
+def _given_role(role: Role) -> Any:
+    from explorer.given_roles import GivenRole
+
+    return GivenRole(role.role, role.people, role.groups, role.tables)
+
+
+def _may(roles: Roles | None, right: Right, place: Place, person: Person) -> bool:
+    """Return whether a person has a right; groups of the operating system are not those of a sign-in service."""
+    return roles is None or roles.of(person.name, person.groups).may(right, place)
