@@ -102,6 +102,7 @@ def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ..
         version=version,
         commit=view.commit,
         steps=steps,
+        undo=address.undo_of(version) if view.commit is not None and facts.first < version else "",
         other=other,
         broken=broken,
         folded=folded,
