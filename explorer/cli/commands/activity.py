@@ -73,7 +73,9 @@ def activity(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only lines from a time on, for example yesterday, or of '7 days'."),
+        typer.Option(
+            "--since", metavar="TIME", help="Only lines from a time on, for example yesterday, or of '7 days'."
+        ),
     ] = None,
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
     on: Annotated[
@@ -138,7 +140,9 @@ def _since(text: str) -> datetime:
     try:
         return moment_of(text)
     except RequestError as error:
-        raise RequestError(f"--since is neither an interval, such as '7 days', nor a time: {error}", field="since") from error
+        raise RequestError(
+            f"--since is neither an interval, such as '7 days', nor a time: {error}", field="since"
+        ) from error
 
 
 def _rows(found: Iterator[Entry]) -> Iterator[tuple[str, ...]]:

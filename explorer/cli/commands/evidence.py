@@ -32,7 +32,10 @@ def pin(
     commit: Annotated[
         str | None,
         typer.Option(
-            "--commit", metavar="N", callback=checked_version, help="Pin the commit of version N, or the last at a time."
+            "--commit",
+            metavar="N",
+            callback=checked_version,
+            help="Pin the commit of version N, or the last at a time.",
         ),
     ] = None,
     diff: Annotated[

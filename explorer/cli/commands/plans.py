@@ -14,8 +14,8 @@ import explorer
 from explorer import formatting as fmt
 from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, checked_version, use_spark
 from explorer.cli.errors import exit_code
-from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.named_times import version_of
+from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named
 from explorer.core.errors import Cancelled, CommitError, RequestError

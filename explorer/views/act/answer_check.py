@@ -15,8 +15,8 @@ from explorer.core.transaction.intents.records import Append, Merge, Overwrite, 
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft, Question
 from explorer.views.act.guard_views import guard_counts, guard_views
-from explorer.views.act.intents.fields import age_reading
 from explorer.views.act.intent_form import IntentForm, hints, intent_of, malformed_answers, missing_answers
+from explorer.views.act.intents.fields import age_reading
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.facts import TableFacts
 

@@ -1,7 +1,7 @@
-"""The commit that wrote each live file: the one that first added its path, whatever masked, removed or restored it since.
+"""The commit that wrote each live file: the one that first added its path, whatever masked or restored it since.
 
-Invariants: files are in the order of `Snapshot.files`; a file from before the first commit in the log has no writer, and
-neither has one whose first commit in the log only brought it back or took it over from another table.
+Invariants: files are in the order of `Snapshot.files`; a file from before the first commit in the log has no writer,
+and neither has one whose first commit in the log only brought it back or took it over from another table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def file_writers(facts: TableFacts, version: int) -> FileWriters:
 
 
 def written_by(life: Lifetimes, commits: Commits, rows: Int64s) -> Int64s:
-    """Return the version of the commit that wrote the file of each instance; `UNKNOWN` where the log does not have it."""
+    """Return the version of the commit that wrote the file of each instance; `UNKNOWN` where the log has none."""
     found = life.first_added[rows].astype(np.int64)
     took_over = commits.versions[np.isin(commits.texts("operation"), _WRITE_NO_FILES)]
     return np.where((found < life.first) | np.isin(found, took_over), UNKNOWN, found).astype(np.int64)

@@ -3,8 +3,8 @@
     python -m tests.e2e.journeys.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
 prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
-``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks those without
-Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
+``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks those
+without Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def dated(intent: Intent, now: datetime) -> Intent:
 
 
 def age_in_words(text: str, now: datetime) -> datetime | None:
-    """Return the time that ``olderThan`` states in words, or without a zone; None if it is an interval or an exact time.
+    """Return the time that ``olderThan`` states in words, or without a zone; None for an interval or an exact time.
 
     Raises:
         InvalidIntent: It is none of these, or more than one time.
