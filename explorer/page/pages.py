@@ -23,7 +23,7 @@ from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.findings import AuditCard, audit_card
-from explorer.page.lake import visit
+from explorer.page.palette_names import visit
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab

@@ -18,7 +18,7 @@ from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.page.kept_results import KeptResults
-from explorer.page.lake import Lake
+from explorer.page.palette_names import PaletteNames
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
@@ -32,13 +32,13 @@ class Tables(DeskTables, Protocol):
     Attributes:
         key: Signs the reports and statements that are downloaded; None signs nothing.
         picks_files: Files can be selected, for code that works with them.
-        lake: All tables that a page can go to, and their names.
+        palette_names: All tables that a page can go to, and their names.
         kept: Results that people share; None where nobody else can open an address.
     """
 
     key: SigningKey | None
     picks_files: bool
-    lake: Lake
+    palette_names: PaletteNames
     kept: KeptResults | None
 
     def facts(self, name: str) -> TableFacts:

@@ -30,7 +30,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
 from explorer.page.kept_results import KeptResults
-from explorer.page.lake import Lake
+from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
@@ -39,8 +39,8 @@ from explorer.storage.served_roots import MOST_TABLES, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
-from explorer.views.lake.lanes import LaneCommits
-from explorer.views.lake.traits import RECENT, TableTraits, folders_above, traits_of
+from explorer.views.many_tables.lanes import LaneCommits
+from explorer.views.many_tables.traits import RECENT, TableTraits, folders_above, traits_of
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.views.table.maintenance import maintenance_entries, maintenance_line
@@ -200,7 +200,7 @@ class Catalog(FollowedTables):
         kept: Results that people share, for all windows.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
-        lake: The served tables with their names, as far as they were read.
+        palette_names: The served tables with their names, as far as they were read.
     """
 
     def __init__(
@@ -223,7 +223,9 @@ class Catalog(FollowedTables):
         self.kept: KeptResults | None = KeptResults()
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
-        self.lake = Lake(self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
+        self.palette_names = PaletteNames(
+            self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin
+        )
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
         self._missing: dict[tuple[str, str], KnownMissing] = {}
@@ -294,7 +296,7 @@ class Catalog(FollowedTables):
             if made is not None and made.facts is facts and time.monotonic() - made.time < _CURRENT:
                 return made.summary
             summary = _summary(ref, facts)
-            self.lake.put(ref.name, facts, summary.findings)
+            self.palette_names.put(ref.name, facts, summary.findings)
         except ExplorerError as error:
             summary = TableSummary(ref, problem=problem_of(error))
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged

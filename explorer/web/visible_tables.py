@@ -276,7 +276,7 @@ def visible_catalog(catalog: Catalog, rights: PersonalRights) -> Catalog:
     personal.roots, personal.list = roots, VisibleList(catalog.list, roots)
     personal.allow_commits = catalog.allow_commits and rights.may_somewhere(Right.COMMIT)
     personal.sources = VisibleSources(roots, rights)
-    personal.lake = catalog.lake.of_tables(personal.names)
+    personal.palette_names = catalog.palette_names.of_tables(personal.names)
     if catalog.record is not None:
         seen = rights.may_somewhere(Right.ACTIVITY)
         personal.record = VisibleEntries(catalog.record, roots, rights) if seen else None
