@@ -76,7 +76,7 @@ _MESSAGES: Final = {
         "row row-keys row-read row-cancel profile profile-cancel erasure erasure-cancel erasure-share",
         # The lines of the log hold bounds, which are values of rows.
         "pair-rows pair-rows-cancel raw",
-        "changes-share differences-share story-share pair-share",
+        "changes-share differences-share story-share pair-share profile-share",
     ),
     Right.COMMIT: (
         "draft person look cancel-look accept commit outcome-read cancel-commit cancel-plan plan-again try-again",

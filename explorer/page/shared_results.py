@@ -77,14 +77,21 @@ def share_handlers(window: Window, kind: str, work: SharingWork) -> Mapping[str,
     def share(message: Message) -> None:
         if window.view is None:
             window.answer(message)
-            return
-        address = Address.parse(window.query)
-        found = work.shareable(window.view, address)
-        window.query = address.to(**dict(found.pins), result=_keep(found, work.kept))
-        window.answer(message, query=window.query)
-        window.redraw()
+        else:
+            share_result(window, message, work.shareable(window.view, Address.parse(window.query)), work.kept)
 
     return {f"{kind}-share": share}
+
+
+def share_result(window: Window, message: Message, found: Shareable, kept: KeptResults | None) -> None:
+    """Keep a result for others, put its ID into the address, and answer the message that asked for it.
+
+    Raises:
+        RequestError: Nothing was read, or it is too large to be kept.
+    """
+    window.query = Address.parse(window.query).to(**dict(found.pins), result=_keep(found, kept))
+    window.answer(message, query=window.query)
+    window.redraw()
 
 
 def _keep(found: Shareable, kept: KeptResults | None) -> str:
