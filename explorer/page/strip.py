@@ -102,7 +102,10 @@ def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ..
         version=version,
         commit=view.commit,
         steps=steps,
-        undo=address.undo_of(version) if view.commit is not None and facts.first < version else "",
+        # The Edit tab has its own ways to an undo.
+        undo=address.undo_of(version)
+        if view.commit is not None and facts.first < version and address.tab != "act"
+        else "",
         other=other,
         broken=broken,
         folded=folded,

@@ -31,3 +31,4 @@ def test_the_strip_leads_to_what_undoes_the_chosen_commit(tmp_path: Path, tab: s
     assert (address.tab, address.step, address.version) == ("act", "undo", "1")
     # What the creation did is not undone.
     assert _undo(tmp_path / "w", f"?t=w/t&v=0&tab={tab}") is None
+    assert _undo(tmp_path / "w", "?t=w/t&v=1&tab=act") is None
