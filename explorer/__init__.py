@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from explorer.core.versions.history import History
     from explorer.core.versions.snapshot import Snapshot
     from explorer.fleet import audit
-    from explorer.table import Table, open_table
+    from explorer.table import Table, compare, open_table
 
 __all__ = [
     "CommitError",
@@ -40,6 +40,7 @@ __all__ = [
     "TableError",
     "UnsupportedFeature",
     "audit",
+    "compare",
     "open_table",
 ]
 __version__ = VERSION
@@ -51,6 +52,7 @@ _ELSEWHERE: Final = {
     "SnapshotDiff": "explorer.core.versions.diff",
     "Table": "explorer.table",
     "audit": "explorer.fleet",
+    "compare": "explorer.table",
     "open_table": "explorer.table",
 }
 """The modules of the names that are not errors."""

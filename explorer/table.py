@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import pyarrow as pa
 
 from explorer.configuration.in_force import in_force
-from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.errors import NotAllowed
 from explorer.core.log.catalog_commits import CommitCatalog
 from explorer.core.log.index_cache import IndexCache
 from explorer.core.protocol.limits import CHECKPOINT_VARIABLE, DECODED_VARIABLE
@@ -128,6 +127,33 @@ def open_table(
         return opened(table.store, table.commits, roots=table.roots, catalog_entry=table.entry)
     allowed = None if roots is None else AllowedRoots(roots)
     return opened(open_store(location, storage_options, allowed), catalog, roots=allowed)
+
+
+def compare(
+    first: Table | str | os.PathLike[str],
+    second: Table | str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    second_version: int | None = None,
+) -> TableComparison:
+    """Compare two tables by their logs: schema, properties, protocol, constraints, partitioning, counts, sizes, bounds.
+
+    A table that needs options is opened with `open_table` first. Rows are compared by `Table.compare_rows`; what would
+    make the second table like the first is `Table.alignment`.
+
+    Args:
+        first, second: The tables, opened or by their location; a table may be compared with itself.
+        version, second_version: Of the first table and of the second; None for the newest.
+
+    Returns:
+        What differs in the definition of the two, the numbers of both, and the bounds of each column.
+
+    Raises:
+        VersionNotFound: One of the versions cannot be read; ``table`` says whose.
+        TableNotFound, RequestError, CatalogError, TableError: As for `open_table` and `Table.snapshot`.
+    """
+    one, other = (table if isinstance(table, Table) else open_table(table) for table in (first, second))
+    return one.compare(other, version=version, other_version=second_version)
 
 
 def _indexes() -> IndexCache | None:
@@ -495,11 +521,12 @@ class Table(DeltaLog):
         from explorer.core.maintenance.planner import plan_maintenance
         from explorer.core.transaction.commit_info import check_provenance
         from explorer.core.transaction.intents.documents import parse_intent
+        from explorer.core.transaction.intents.named_times import dated
         from explorer.core.transaction.intents.records import MaintenanceIntent
         from explorer.core.transaction.planner import Request, make_plan
         from explorer.core.transaction.preparation import prepared
 
-        wanted, context = _dated(parse_intent(intent)), context_of(self.sources)
+        wanted, context = dated(parse_intent(intent), datetime.now(UTC)), context_of(self.sources)
         check_provenance(user=user)
         if isinstance(wanted, MaintenanceIntent):
             return plan_maintenance(self, wanted, context, accept)
@@ -938,24 +965,3 @@ def recorded(plan: Plan, location: str, commit: Callable[[], Result], user: str 
     from explorer.activity.configured import commit_in_record
 
     return commit_in_record(plan, location, commit, person=user or "", known_by=known_by)
-
-
-def _dated(intent: Intent) -> Intent:
-    """Return an intent with its time in ISO 8601: words mean another time tomorrow, and a plan is kept and logged."""
-    from explorer.core.transaction.intents.records import Restore
-
-    if not isinstance(intent, Restore) or intent.timestamp is None or intent.version is not None:
-        return intent
-    from msgspec.structs import replace
-
-    from explorer.core.protocol.times import aware_moment
-    from explorer.core.versions.commits.time_words import stated_time
-
-    with suppress(RequestError):
-        aware_moment(intent.timestamp)
-        return intent
-    try:
-        moment = stated_time(intent.timestamp, datetime.now(UTC)).moment
-    except RequestError as error:
-        raise error.with_facts(field="timestamp") from error
-    return replace(intent, timestamp=moment.astimezone(UTC).isoformat().replace("+00:00", "Z"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,6 @@ def cloud_event(entry: Entry) -> dict[str, Any]:
         "data": msgspec.to_builtins(entry),
     }
     return event | ({"subject": entry.event.table} if entry.event.table else {})
-
-
-def utc(time: datetime) -> datetime:
-    """Return a time in UTC; one without a zone is taken for UTC."""
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _reversed_lines(path: Path) -> Iterator[bytes]:

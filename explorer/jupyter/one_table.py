@@ -13,7 +13,7 @@ from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
-from explorer.page.lake import Lake
+from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
@@ -36,7 +36,7 @@ class OneTable(FollowedTables):
         kept: None: nobody else can open an address of a notebook.
         approvals: None: whoever runs a notebook can write to the table by other ways.
         place, commits_with: As `DeskTables` has them.
-        lake: The one table.
+        palette_names: The one table.
     """
 
     def __init__(self, table: DeltaLog, *, allow_commits: bool, others: Sequence[DeltaLog] = ()) -> None:
@@ -50,7 +50,7 @@ class OneTable(FollowedTables):
         self._table = table
         self._followed = FollowedTable(table.successor, table.name)
         self._others = {other.name: FollowedTable(other.successor, other.name) for other in others}
-        self.lake = Lake(lambda: ((table.name,), False))
+        self.palette_names = PaletteNames(lambda: ((table.name,), False))
 
     def location(self, name: str) -> str:  # noqa: ARG002  # there is one
         """Return where the table is."""

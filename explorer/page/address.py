@@ -15,8 +15,8 @@ from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
-from explorer.views.lake.choice import FacetChoice
 from explorer.views.layout.groups import FILE_COLOURINGS
+from explorer.views.many_tables.choice import FacetChoice
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS

@@ -100,6 +100,7 @@ _MESSAGES: Final = {
         "row row-keys row-read row-cancel profile profile-cancel erasure erasure-cancel erasure-share",
         # The lines of the log hold bounds, which are values of rows.
         "pair-rows pair-rows-cancel raw",
+        "changes-share differences-share story-share pair-share profile-share",
     ),
     Right.NOTICES: ("notice",),
     Right.APPROVE: ("request-approve request-decline",),

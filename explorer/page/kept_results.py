@@ -49,15 +49,15 @@ class KeptResults:
         self._lock = threading.Lock()
         self._kept: dict[str, KeptResult] = {}
 
-    def keep(self, about: Hashable, value: object, size: int) -> str | None:
-        """Keep a result, and return its ID; None if it takes more than all results together may."""
+    def keep(self, about: Hashable, value: object, size: int, kind: str = "") -> str | None:
+        """Keep a result, and return its ID, which begins with its kind; None if it takes more than all may together."""
         if size > self._most_bytes:
             return None
         with self._lock:
             self._forget_expired()
             while self._kept and (len(self._kept) >= self._most or self._bytes() + size > self._most_bytes):
                 self._kept.pop(next(iter(self._kept)))
-            id_ = secrets.token_urlsafe(18)
+            id_ = (f"{kind}-" if kind else "") + secrets.token_urlsafe(18)
             self._kept[id_] = KeptResult(about, value, size, self._now() + self._lifetime)
             return id_
 

@@ -23,7 +23,7 @@ from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.findings import AuditCard, audit_card
-from explorer.page.lake import visit
+from explorer.page.palette_names import visit
 from explorer.page.render import render, render_blocks
 from explorer.page.strip import ChartFigure, Screen, StripFigure, opening, still_bars, strip
 from explorer.page.tab_spec import Tab
@@ -177,7 +177,7 @@ def bar(
         commit=commit,
         protocol=protocol,
         version=None if view is None else view.version,
-        other=None if view is None else view.other,
+        other=None if view is None else view.marked,
         card=card,
         may_commit=may_commit,
         person=person,
@@ -210,10 +210,17 @@ def _judge(facts: TableFacts, *, wait: bool) -> None:
 
 
 def _view(facts: TableFacts, address: Address, theme: str, screen: Screen) -> TableView:
+    compared = facts.version_named(address.compared) if address.compared else None
+    is_itself = bool(address.other) and address.other == address.table
+    if is_itself:
+        # The tab says what is wrong with a version that cannot be compared.
+        with suppress(ExplorerError):
+            compared = facts.version_named(address.other_version) if address.other_version else facts.last
     return TableView(
         facts,
         version=facts.version_named(address.version) if address.version else facts.last,
-        compared=facts.version_named(address.compared) if address.compared else None,
+        compared=compared,
+        beside=bool(address.other) and not is_itself,
         column=address.column,
         file=address.file,
         metric=address.metric,

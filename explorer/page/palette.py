@@ -20,7 +20,7 @@ from explorer.core.errors import ExplorerError, RequestError, TimestampOutOfRang
 from explorer.core.versions.commits.time_words import AMBIGUOUS, EXAMPLES, stated_time
 from explorer.core.versions.named_version import version_number
 from explorer.page.address import Address
-from explorer.page.lake import Lake, LakeState
+from explorer.page.palette_names import NamesState, PaletteNames
 from explorer.page.render import render
 from explorer.page.tabs import LETTERS, TABS
 from explorer.views import TableFacts, TableView
@@ -89,7 +89,7 @@ class Answer:
         total: How many match.
         counts: How many names of each kind match, as words.
         spread: As of `explorer.views.palette.name_index.Matches`.
-        state: How much of the lake is known.
+        state: How many of the names are known.
     """
 
     groups: tuple[Group, ...]
@@ -98,7 +98,7 @@ class Answer:
     total: int
     counts: str
     spread: bool
-    state: LakeState
+    state: NamesState
 
     @property
     def shown(self) -> int:
@@ -111,14 +111,14 @@ class PaletteContext:
     """The page from which the palette is asked.
 
     Attributes:
-        lake: The tables.
+        palette_names: The tables, and their names.
         address: The address of the page.
         view: The table on show; None on the list of tables, or where a table cannot be shown.
         may_commit: Changes may be committed here.
         has_home: There is a list of tables to go to.
     """
 
-    lake: Lake
+    palette_names: PaletteNames
     address: Address
     view: TableView | None
     may_commit: bool
@@ -139,18 +139,18 @@ def palette(context: PaletteContext, text: str, recents: object) -> str:
 
 def answered(context: PaletteContext, text: str, recents: Sequence[Name]) -> Answer:
     """Return what a text leads to: for no text what was used last, the tabs, and some actions."""
-    lake, view = context.lake, context.view
+    names, view = context.palette_names, context.view
     if view is not None and view.facts.last >= 0:
-        lake.put(context.address.table, view.facts)
-    lake.begin()
+        names.put(context.address.table, view.facts)
+    names.begin()
     known = [name for each in recents if (name := _known(context, each)) is not None]
     if not text.strip():
-        return Answer(_beginning(context, known), (), "", 0, "", spread=False, state=lake.state())
+        return Answer(_beginning(context, known), (), "", 0, "", spread=False, state=names.state())
     words = words_of(text)
     dated, note = _times(context, text.strip(), known)
     fixed = _ranked(_fixed(context), words)
     here = context.address.table if view is not None else ""
-    matches = lake.search(text, here=here, recent=known)
+    matches = names.search(text, here=here, recent=known)
     named = [_of_name(context, match.name, match.score) for match in matches.best]
     ranked = sorted([*dated, *fixed, *named], key=lambda option: -option.score)
     counts = ", ".join(
@@ -161,7 +161,7 @@ def answered(context: PaletteContext, text: str, recents: Sequence[Name]) -> Ans
     total = len(dated) + len(fixed) + matches.total
     return Answer(
         (Group("", tuple(ranked[:MOST_SHOWN])),) if ranked else (),
-        words, note, total, counts, matches.spread, lake.state(),
+        words, note, total, counts, matches.spread, names.state(),
     )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def _recent_names(recents: object) -> list[Name]:
 
 def _known(context: PaletteContext, name: Name) -> Name | None:
     """Return a name that is remembered, if it can be gone to from here."""
-    return context.lake.holds(name) if name.kind in KINDS else name
+    return context.palette_names.holds(name) if name.kind in KINDS else name
 
 
 def _beginning(context: PaletteContext, recents: Sequence[Name]) -> tuple[Group, ...]:
@@ -212,7 +212,7 @@ def _first_tables(context: PaletteContext, used: Sequence[Option]) -> tuple[Opti
     """Return some tables on the list of them, where nothing else says which ones are wanted."""
     if context.view is not None or used:
         return ()
-    tables = context.lake.tables()[:_SHOWN_TABLES]
+    tables = context.palette_names.tables()[:_SHOWN_TABLES]
     return tuple(_of_name(context, Name("table", table, fmt.plain(table, _LONGEST_NAME))) for table in tables)
 
 
@@ -337,7 +337,9 @@ def _of_tables(context: PaletteContext, text: str, recents: Sequence[Name]) -> t
                 return [], error.message
             continue
         if name:
-            tables = [match.name for match in context.lake.search(name, recent=recents, kinds=("table",)).best[:5]]
+            tables = [
+                match.name for match in context.palette_names.search(name, recent=recents, kinds=("table",)).best[:5]
+            ]
         else:
             tables = [each for each in recents if each.kind == "table" and each.table != context.address.table][:5]
         named = [

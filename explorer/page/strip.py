@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -74,6 +74,7 @@ def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ..
     """Return the chosen version and the ways to others, as HTML; ``others`` are tables to compare with."""
     facts, version, other = view.facts, view.version, view.other
     broken = not len(facts.commits)
+    versions = replace(address, other="", other_version="")
 
     def to(version: int, compared: int | None = None) -> str:
         return address.to(version=version, compared=compared, zoom=_following(view, address, version))
@@ -84,22 +85,27 @@ def strip(view: TableView, address: Address, folded: bool, others: tuple[str, ..
         "version-next": to(version + 1, view.compared) if version < facts.last else "",
         "version-first": to(facts.first, view.compared),
         "version-last": to(facts.last, view.compared),
-        "compared-previous": address.to(version=version, compared=other - 1) if other > facts.first else "",
-        "compared-next": address.to(version=version, compared=other + 1) if other < facts.last else "",
+        "compared-previous": versions.to(version=version, compared=other - 1) if other > facts.first else "",
+        "compared-next": versions.to(version=version, compared=other + 1) if other < facts.last else "",
         "view": address.to(
             view="chart" if address.view == "table" and not folded else "table", fold="0" if folded else address.fold
         ),
         "fold": address.to(fold="0" if folded else "1"),
         "pinned-version": version,
-        "pinned-compared": other if other != version else "",
+        "pinned-compared": "" if view.marked is None else view.marked,
     } | {f"zoom-{name}": query for name, _, query, _ in zooms[:2]}
     bars = None if broken else view.bars()
     return render(
         "strip",
         address=address,
+        versions=versions,
         version=version,
         commit=view.commit,
         steps=steps,
+        # The Edit tab has its own ways to an undo.
+        undo=address.undo_of(version)
+        if view.commit is not None and facts.first < version and address.tab != "act"
+        else "",
         other=other,
         broken=broken,
         folded=folded,
@@ -187,7 +193,7 @@ def _summary(view: TableView, bars: Timeline) -> str:
     shown = f"Versions {bars.first} to {bars.last}"
     if not bars.single:
         shown += f", {bars.width_in_words} in a mark"
-    ends = f"v{view.version} is chosen" + (f", v{view.other} compared" if view.other != view.version else "")
+    ends = f"v{view.version} is chosen" + ("" if view.marked is None else f", v{view.marked} compared")
     large = [f"{label}, {detail}" for label, detail in zip(bars.alone.labels, bars.alone.details, strict=True)][:5]
     sentences = [shown, ends, *([f"far above the median: {'; '.join(large)}"] if large else [])]
     sentences += [note.rstrip(".")] if (note := redated_note(view.facts.commits)) else []

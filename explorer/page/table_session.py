@@ -106,7 +106,9 @@ class TableSession(Session):
         # under that address, where others may see them.
         is_of_address = address.table == address_of(self.drawn).table
         view = None if shown.is_early or not is_of_address else shown.view
-        return PaletteContext(tables.lake, address, view, tables.allow_commits, has_home=not tables.picks_files)
+        return PaletteContext(
+            tables.palette_names, address, view, tables.allow_commits, has_home=not tables.picks_files
+        )
 
     def fits(self, query: str) -> bool:
         """Return whether a query names a table."""

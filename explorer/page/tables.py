@@ -19,7 +19,7 @@ from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
-from explorer.page.lake import Lake
+from explorer.page.palette_names import PaletteNames
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
 from explorer.views.act.desk.desk import DeskTables
@@ -33,14 +33,14 @@ class Tables(DeskTables, Protocol):
     Attributes:
         key: Signs the reports and statements that are downloaded; None signs nothing.
         picks_files: Files can be selected, for code that works with them.
-        lake: All tables that a page can go to, and their names.
+        palette_names: All tables that a page can go to, and their names.
         kept: Results that people share; None where nobody else can open an address.
         approvals: The requests for approval; None where no change needs a second person.
     """
 
     key: SigningKey | None
     picks_files: bool
-    lake: Lake
+    palette_names: PaletteNames
     kept: KeptResults | None
     approvals: Approvals | None
 

@@ -228,7 +228,7 @@ def _of_erasure(proof: Erasure) -> Card:
 @card_of.register
 def _of_error(error: ExplorerError) -> Card:
     problem = problem_of(error)
-    facts = (("message", problem.message), ("next step", problem.next_step), *problem.facts)
+    facts = (("message", problem.statement), ("next step", problem.next_step), *problem.facts)
     return Card(f"{problem.kind}: {problem.title}", facts, tone=problem.severity)
 
 

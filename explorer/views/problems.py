@@ -10,6 +10,7 @@ from explorer.core.protocol.table_features import is_managed
 from explorer.debug import DEBUG_VARIABLE, in_words
 from explorer.rights import NEEDS_APPROVAL
 from explorer.storage.roots import is_catalog_address
+from explorer.views.advice import own_advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Problem:
             here, ``info`` for a bad request.
         title: A few words.
         message: The error's own sentence.
-        next_step: What the person can do.
+        next_step: What the person can do: the end of the message, where it says that itself.
         facts: Names and values that the error carries, as text.
         nearest: A version that can be shown instead, if there is one.
         rule: The rule of the audit that finds the same; empty if none does.
@@ -36,6 +37,11 @@ class Problem:
     facts: tuple[tuple[str, str], ...] = ()
     nearest: int | None = None
     rule: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The message without the next step, for places that show that beside it."""
+        return self.message.removesuffix(self.next_step).rstrip() or self.message
 
 
 _WORDS: tuple[tuple[type[errors.ExplorerError], str, str, str], ...] = (
@@ -128,7 +134,7 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         severity=severity,
         title=title,
         message=str(error),
-        next_step=step,
+        next_step=own_advice(str(error)) or step,
         facts=shown,
         nearest=named if isinstance(named, int) else nearest,
     )

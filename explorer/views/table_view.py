@@ -58,6 +58,7 @@ class TableView(param.Parameterized):
     mapped = param.Boolean(default=True, doc="Draw the map of the whole history below a strip that can be zoomed.")
     folded = param.Boolean(default=False, doc="Draw the strip as one low row.")
     values = param.Boolean(default=True, doc="Show values of rows, as the bounds of columns are.")
+    beside = param.Boolean(default=False, doc="Another table is compared with the chosen version, and no version is.")
     at_hand = param.Boolean(default=False, doc="Draw the lanes that are at hand, and wait for no others.")
 
     def __init__(self, facts: TableFacts, **state: Any) -> None:
@@ -72,6 +73,11 @@ class TableView(param.Parameterized):
     def other(self) -> int:
         """The version compared with: the one set, else the one before the chosen version (or itself at the start)."""
         return self.compared if self.compared is not None else max(self.version - 1, self.facts.first)
+
+    @property
+    def marked(self) -> int | None:
+        """The version that the strip marks as compared; None where it is the chosen one, or another table."""
+        return None if self.beside or self.other == self.version else self.other
 
     @property
     def commit(self) -> CommitSummary | None:
@@ -145,7 +151,7 @@ class TableView(param.Parameterized):
     def timeline_ends(self, left: int = LEFT) -> Part:
         """Return the parts of the strip's layout that change when a version is chosen."""
         return timeline_ends(
-            self.bars(left), self.colours, self._frame(left), version=self.version, compared=self.other,
+            self.bars(left), self.colours, self._frame(left), version=self.version, compared=self.marked,
             lanes=self.lanes, mapped=self._mapped,
         )  # fmt: skip
 

@@ -44,7 +44,7 @@ from explorer.report.signature import SigningKey
 from explorer.rights import PersonalRights
 from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
-from explorer.views.lake.record import KeptRecord
+from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.session import HomeSession, names_in
 from explorer.web.home.tables import Shown
 from explorer.web.html import (

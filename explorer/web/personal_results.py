@@ -21,14 +21,13 @@ class PersonalResults(KeptResults):
         super().__init__()
         self._results, self._narrowed = results, narrowed
 
-    def keep(self, about: Hashable, value: object, size: int) -> str | None:
+    def keep(self, about: Hashable, value: object, size: int, kind: str = "") -> str | None:
         """Keep a result for all; see `KeptResults.keep`."""
-        return self._results.keep(about, value, size)
+        return self._results.keep(about, value, size, kind)
 
     def find(self, id_: str, about: Hashable) -> KeptResult | None:
         """Return the result of an ID as the person may see it; see `KeptResults.find`."""
         found = self._results.find(id_, about)
-        if found is None:
-            return None
-        assert isinstance(found.value, dict), "what is kept about a search are its proofs"
+        if found is None or not isinstance(found.value, dict):
+            return found  # only the proofs of a search, by their conditions, name other tables than those it is about
         return replace(found, value={where: self._narrowed(proof) for where, proof in found.value.items()})

@@ -41,7 +41,7 @@ class PersonalTables:
         approvals: The requests as the person may use them; None where no change needs a second person.
 
     Attributes:
-        key, picks_files, allow_commits, attempts, place, commits_with, lake, kept: As of the catalog.
+        key, picks_files, allow_commits, attempts, place, commits_with, palette_names, kept: As of the catalog.
         rights, approvals: As given.
     """
 
@@ -58,7 +58,7 @@ class PersonalTables:
         self.key, self.picks_files = catalog.key, catalog.picks_files
         self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
         self.attempts, self.place, self.commits_with = catalog.attempts, catalog.place, catalog.commits_with
-        self.lake, self.kept = catalog.lake, catalog.kept
+        self.palette_names, self.kept = catalog.palette_names, catalog.kept
         if self.kept is not None and not self.rights.may(Right.ROWS, EVERYWHERE):
             self.kept = PersonalResults(self.kept, self._narrowed)
         self._lock = threading.Lock()

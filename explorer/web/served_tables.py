@@ -31,7 +31,7 @@ from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
 from explorer.page.act.approvals import Approvals
 from explorer.page.kept_results import KeptResults
-from explorer.page.lake import Lake
+from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.storage.roots import AllowedRoots
@@ -40,8 +40,8 @@ from explorer.storage.served_roots import MOST_TABLES, TableRef
 from explorer.views import TableFacts
 from explorer.views.act.desk.draft import Attempts
 from explorer.views.card import TONES
-from explorer.views.lake.lanes import LaneCommits
-from explorer.views.lake.traits import RECENT, TableTraits, folders_above, traits_of
+from explorer.views.many_tables.lanes import LaneCommits
+from explorer.views.many_tables.traits import RECENT, TableTraits, folders_above, traits_of
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.views.table.maintenance import maintenance_entries, maintenance_line
@@ -205,8 +205,8 @@ class Catalog(FollowedTables):
         approvals: None: requests are those of one person.
         place, commits_with: As `DeskTables` has them.
         attempts: What the windows carry out.
-        lake: The served tables with their names, as far as they were read.
         server_state: Returns what the server holds at the moment, in words; empty where it has no limits.
+        palette_names: The served tables with their names, as far as they were read.
     """
 
     def __init__(
@@ -233,7 +233,9 @@ class Catalog(FollowedTables):
         self.place, self.commits_with = "server", "delta-explorer serve ROOT --allow-commits"
         self.attempts = Attempts()
         self.server_state: Callable[[], str] = str
-        self.lake = Lake(self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin)
+        self.palette_names = PaletteNames(
+            self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin
+        )
         self._lock = threading.Lock()
         self._followed: dict[tuple[str, str], FollowedTable] = {}
         self._missing: dict[tuple[str, str], KnownMissing] = {}
@@ -305,7 +307,7 @@ class Catalog(FollowedTables):
             if made is not None and made.facts is facts and time.monotonic() - made.time < _CURRENT:
                 return made.summary
             summary = _summary(ref, facts)
-            self.lake.put(ref.name, facts, summary.findings)
+            self.palette_names.put(ref.name, facts, summary.findings)
         except ExplorerError as error:
             summary = TableSummary(ref, problem=problem_of(error))
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged

@@ -208,7 +208,7 @@ def visible_catalog(catalog: Catalog, rights: PersonalRights) -> Catalog:
     personal.roots, personal.list = roots, VisibleList(catalog.list, roots)
     personal.allow_commits = catalog.allow_commits and rights.may_somewhere(Right.COMMIT)
     personal.sources = VisibleSources(roots, rights)
-    personal.lake = catalog.lake.of_tables(personal.names)
+    personal.palette_names = catalog.palette_names.of_tables(personal.names)
     if catalog.notices is not None:
         personal.notices = catalog.notices.seen_by(
             lambda ref: rights.may(Right.SEE, place_of(ref)),

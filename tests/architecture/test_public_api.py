@@ -15,6 +15,7 @@ PUBLIC = [
     "TableError",
     "UnsupportedFeature",
     "audit",
+    "compare",
     "open_table",
 ]
 

@@ -44,9 +44,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catalog(root: Path) -> Catalog:
     made = Catalog([str(root)])
     made.list.begin(patience=30)
-    made.lake.begin()
+    made.palette_names.begin()
     ends = time.monotonic() + 60
-    while made.lake.state().pending and time.monotonic() < ends:
+    while made.palette_names.state().pending and time.monotonic() < ends:
         time.sleep(0.02)
     return made
 

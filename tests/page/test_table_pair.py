@@ -103,3 +103,41 @@ def test_every_form_of_a_list_has_the_same_rows_and_csv_runs_no_formula(catalog:
     rows = list(csv.DictReader(io.StringIO(_bytes(listing, "csv").decode())))
     assert [row["name"] for row in rows] == [row["name"] for row in parquet]
     assert f"'{FORMULA}" in {row["first"] for row in rows}
+
+
+def _strip(catalog: Catalog, query: str) -> tuple[Any, set[str]]:
+    """Return the page, and the versions that tags above the strip name."""
+    page, _ = _page(catalog, query)
+    assert page.timeline is not None
+    tags = {part["text"] for part in page.timeline.ends["annotations"] if part.get("name") == "tag"}
+    return page, tags
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Catalog:
+    start = [PROTOCOL, metadata({"id": "long"})]
+    for name in ("one", "two"):
+        write_log(tmp_path / "logs" / name, [start, *([add(f"{n}.parquet", n + 1)] for n in range(4))])
+    return Catalog([str(tmp_path / "logs")])
+
+
+def test_the_strip_marks_no_version_as_compared_while_another_table_is(long: Catalog) -> None:
+    page, tags = _strip(long, "?t=logs/one&v=3&tab=diff")
+    assert {tag.replace("<b>", "").replace("</b>", "") for tag in tags} == {"v3", "v2"}
+    assert "v3 is chosen, v2 compared" in page.regions["strip"]
+    page, tags = _strip(long, "?t=logs/one&v=3&tab=diff&with=logs/two")
+    assert {tag.replace("<b>", "").replace("</b>", "") for tag in tags} == {"v3"}
+    assert "compared." not in page.regions["strip"].split('id="strip-summary">')[1]
+    assert "compared with v2" not in page.regions["bar"]
+
+
+def test_a_version_chosen_to_compare_with_takes_the_place_of_the_other_table(long: Catalog) -> None:
+    page, _ = _page(long, "?t=logs/one&v=3&tab=diff&with=logs/two")
+    steps = page.regions["strip"].split('id="steps"')[1].split(">")[0]
+    assert "with=" not in steps.split('data-compared-previous="')[1].split('"')[0]
+    assert "with=" in steps.split('data-version-previous="')[1].split('"')[0]
+
+
+def test_the_strip_marks_the_version_of_a_table_that_is_compared_with_itself(long: Catalog) -> None:
+    _, tags = _strip(long, "?t=logs/one&v=3&tab=diff&with=logs/one&wv=1")
+    assert {tag.replace("<b>", "").replace("</b>", "") for tag in tags} == {"v3", "v1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -16,8 +17,9 @@ from explorer.activity.chain import ChainProblem
 from explorer.activity.event import KINDS, Entry
 from explorer.activity.files import RecordFiles
 from explorer.activity.place import activity_place
-from explorer.activity.reading import EntryFilter, check_record, cloud_event, entries, utc
+from explorer.activity.reading import EntryFilter, check_record, cloud_event, entries
 from explorer.cli.arguments import JsonFlag
+from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, facts, listing, note
 from explorer.core.errors import ExplorerError, RequestError, TableNotFound
 from explorer.core.protocol.json_values import JsonRecord
@@ -71,7 +73,9 @@ def activity(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only lines from an ISO 8601 time on, or of '7 days'."),
+        typer.Option(
+            "--since", metavar="TIME", help="Only lines from a time on, for example yesterday, or of '7 days'."
+        ),
     ] = None,
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
     on: Annotated[
@@ -131,16 +135,13 @@ def _files(place: Path | None) -> RecordFiles:
 
 
 def _since(text: str) -> datetime:
-    try:
-        return utc(datetime.fromisoformat(text))
-    except ValueError:
-        pass
-    try:
+    with suppress(ExplorerError, ValueError, OverflowError):
         return datetime.now(UTC) - interval({"--since": text}, "--since", timedelta())
-    except (ExplorerError, ValueError, OverflowError) as error:
+    try:
+        return moment_of(text)
+    except RequestError as error:
         raise RequestError(
-            f"--since must be a time such as 2026-11-29T18:00 or an interval such as '7 days', not {text!r}.",
-            field="since",
+            f"--since is neither an interval, such as '7 days', nor a time: {error}", field="since"
         ) from error
 
 

@@ -9,7 +9,8 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, checked_version, use_spark
+from explorer.cli.named_times import version_of
 from explorer.cli.output import console, emit, encode, listing, note, patience
 from explorer.cli.tables import open_named
 from explorer.core.errors import ExplorerError, RequestError
@@ -129,10 +130,22 @@ def compare(
     other: OtherArgument,
     *,
     version: Annotated[
-        int | None, typer.Option("--version", metavar="N", min=0, help="Version of TABLE (default: newest).")
+        str | None,
+        typer.Option(
+            "--version",
+            metavar="N",
+            callback=checked_version,
+            help="Version of TABLE, or a time, for example 'yesterday 18:00' (default: newest).",
+        ),
     ] = None,
     other_version: Annotated[
-        int | None, typer.Option("--other-version", metavar="N", min=0, help="Version of OTHER (default: newest).")
+        str | None,
+        typer.Option(
+            "--other-version",
+            metavar="N",
+            callback=checked_version,
+            help="Version of OTHER, or a time (default: newest).",
+        ),
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", help="Also compare all rows, through Spark.")] = False,
     key: Annotated[
@@ -160,7 +173,11 @@ def compare(
     use_spark(spark, spark_conf)
     with patience("Reading the logs"):
         one, two = open_named(table), open_named(other)
-        found = one.compare(two, version=version, other_version=other_version)
+        first, second = (
+            None if text is None else version_of(opened, text)
+            for opened, text in ((one, version), (two, other_version))
+        )
+        found = one.compare(two, version=first, other_version=second)
         planned = tuple(_planned(two, _steps(one, two, found))) if intents else None
     preview = _rows(one, two, found, key or []) if rows else None
     if json:

@@ -10,7 +10,8 @@ import msgspec
 import typer
 
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, TableArgument
+from explorer.cli.arguments import JsonFlag, TableArgument, checked_version
+from explorer.cli.named_times import version_of
 from explorer.cli.output import emit, listing, note
 from explorer.cli.report_files import check_place, read_case_file, read_whole, save_whole, signature_of
 from explorer.cli.tables import open_named
@@ -29,7 +30,13 @@ def pin(
     table: TableArgument,
     *,
     commit: Annotated[
-        int | None, typer.Option("--commit", metavar="N", min=0, help="Pin the commit of version N.")
+        str | None,
+        typer.Option(
+            "--commit",
+            metavar="N",
+            callback=checked_version,
+            help="Pin the commit of version N, or the last at a time.",
+        ),
     ] = None,
     diff: Annotated[
         tuple[int, int] | None, typer.Option("--diff", metavar="FROM TO", help="Pin the diff of two versions.")
@@ -39,7 +46,10 @@ def pin(
     ] = None,
     file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="Pin a data file of --version.")] = None,
     version: Annotated[
-        int | None, typer.Option("--version", metavar="N", min=0, help="Version of --file (default: newest).")
+        str | None,
+        typer.Option(
+            "--version", metavar="N", callback=checked_version, help="Version of --file, or a time (default: newest)."
+        ),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option("--plan", metavar="FILE", help="Pin a plan that plan --json printed.")
@@ -64,9 +74,9 @@ def pin(
         raise RequestError(f"{case} is TOML, which you write by hand. Add the pin to it, or name a .json file.")
     opened = open_named(table)
     now = datetime.now(UTC).replace(microsecond=0)
-    at = opened.latest_version() if version is None else version
+    at = opened.latest_version() if version is None else version_of(opened, version)
     wanted: list[AnyPin | None] = [
-        None if commit is None else CommitPin(version=commit),
+        None if commit is None else CommitPin(version=version_of(opened, commit)),
         None if diff is None else DiffPin(from_version=diff[0], to_version=diff[1]),
         None if finding is None else FindingPin(id=finding),
         None if file is None else FilePin(path=file, version=at),

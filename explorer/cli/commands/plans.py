@@ -12,8 +12,9 @@ import typer
 
 import explorer
 from explorer import formatting as fmt
-from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, use_spark
+from explorer.cli.arguments import JsonFlag, SparkConfOption, SparkOption, TableArgument, checked_version, use_spark
 from explorer.cli.errors import exit_code
+from explorer.cli.named_times import version_of
 from explorer.cli.output import complain, emit, encode, facts, listing, note, patience
 from explorer.cli.report_files import read_whole
 from explorer.cli.tables import open_named
@@ -165,7 +166,12 @@ def commit(
 def undo(
     table: TableArgument,
     version: Annotated[
-        int | None, typer.Argument(metavar="[VERSION]", help="Version of the commit (default: the newest).")
+        str | None,
+        typer.Argument(
+            metavar="[VERSION]",
+            callback=checked_version,
+            help="Version of the commit, or a time, whose newest commit is meant (default: the newest).",
+        ),
     ] = None,
     *,
     commit: Annotated[bool, typer.Option("--commit", help="Commit the undo, with --reason.")] = False,
@@ -187,7 +193,7 @@ def undo(
         _check_reason(reason)
     use_spark(spark, spark_conf)
     opened, who = open_named(table), _user(user)
-    undone = opened.undo(version)
+    undone = opened.undo(None if version is None else version_of(opened, version))
     if not json:
         _print_undo(undone)
     if not undone.steps:

@@ -677,7 +677,7 @@ export class Page {
   choose(version, compared) {
     const fields = {};
     if (version !== null) Object.assign(fields, { v: version, ...(compared === null && { c: null }) });
-    if (compared !== null) fields.c = compared;
+    if (compared !== null) Object.assign(fields, { c: compared, with: null, wv: null }); // in place of another table
     this.set(fields);
   }
 

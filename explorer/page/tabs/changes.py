@@ -10,6 +10,8 @@ from explorer.changed_rows.change_preview import ChangePreview
 from explorer.core.errors import RequestError
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
+from explorer.page.kept_results import KeptResults
+from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Tab, TabSpec, arranged, narrowed, pinned
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.tabs.row import row_links
@@ -26,7 +28,7 @@ from explorer.views.rows.row_work import (
     quoted_name,
     readable_pieces,
 )
-from explorer.views.rows.spark_work import engine_state
+from explorer.views.rows.spark_work import Shareable, engine_state
 
 _MOST_COMMITS = 50
 _OFFERED = (10, 100)
@@ -38,10 +40,11 @@ class FeedWork:
 
     Args:
         changed: Called, on any thread, when what is to be shown has changed.
+        kept: Results that people share; None where nobody else can open an address.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changes = RangeChanges(changed)
+    def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
+        self._changes, self.kept = RangeChanges(changed), kept
 
     def open(self, view: TableView, address: Address) -> None:
         """Begin to read the changes of a range that is on show, where that needs no Spark."""
@@ -67,9 +70,14 @@ class FeedWork:
             raise RequestError("No changes have been read yet.", field="list")
         return listing
 
+    def shareable(self, view: TableView, address: Address) -> Shareable:
+        """Return the changes as others can open them."""
+        return self._changes.shareable(view, address.keys, address.where, inferred=_inferred(view, address))
+
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the tab's template."""
         inferred = _inferred(view, address)
+        shared = shared_state(self.shareable(view, address), self.kept, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
         found = self._changes.found(view, address.keys, address.where, inferred=inferred)
@@ -96,6 +104,7 @@ class FeedWork:
             "commits": view.facts.commits.records(first - 1, last, _MOST_COMMITS),
             "ranges": _ranges(view, first, last),
             "oldest": view.facts.first,
+            "shared": shared,
             **shown,
             "row_links": row_links(view, address, listing, shown["page"].rows if shown["page"] else ()),
         }
@@ -143,11 +152,13 @@ def _export(view: TableView, address: Address, work: WindowWork) -> Listing:
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:
-    return {"changes": partial(_read, window), "changes-cancel": partial(_cancel, window)}
+    own: dict[str, Handler] = {"changes": partial(_read, window), "changes-cancel": partial(_cancel, window)}
+    return own | dict(share_handlers(window, "changes", window.work.of(FeedWork)))
 
 
 def _read(window: Window, message: Message) -> None:
     answers = {name: message.text(name, LONGEST_QUESTION).strip() for name in ("keys", "where")}
+    answers["result"] = ""
     begin_reading(window, message, window.work.of(FeedWork).start, answers)
 
 
@@ -164,6 +175,6 @@ TAB = TabSpec(
     exports={"changes": _export},
     shows=("changes",),
     messages=_messages,
-    work=lambda window: FeedWork(window.changed),
+    work=lambda window: FeedWork(window.changed, window.tables.kept),
     opened=_open,
 )

@@ -10,6 +10,7 @@ from urllib.parse import quote_plus
 
 from explorer import formatting as fmt
 from explorer.page.address import Address
+from explorer.page.shared_results import SharedState, share_result, shared_state
 from explorer.page.window import Handler, Message, NewWindow, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.columns.card import ColumnCard, LeafColumn, column_card, column_named
@@ -35,6 +36,7 @@ class CardWork:
         self.glances = ColumnGlances(window.changed)
         self.profiles = ColumnProfiles(window.changed)
         self.row_values = RowValues()
+        self.kept = window.tables.kept
 
     def stop_reading(self) -> None:
         """Stop a running profile."""
@@ -98,6 +100,7 @@ class Card:
         extremes: Least and greatest value of all rows; empty without a profile.
         wrong: Statistics that the profile showed to be wrong.
         filters: Addresses of some of the rows.
+        shared: What is said of sharing the profile.
     """
 
     card: ColumnCard
@@ -107,6 +110,7 @@ class Card:
     extremes: tuple[tuple[str, str], ...]
     wrong: int
     filters: Filters
+    shared: SharedState
 
 
 def heading_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, listing: Listing) -> Headings:
@@ -133,6 +137,7 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
     if not name:
         return None
     facts, profiles = view.facts, work.of(CardWork).profiles
+    shared = shared_state(profiles.shareable(view, name), work.of(CardWork).kept, address)
     card = facts.keep(("column card", view.version, name), lambda: column_card(facts, view.version, name))
     if card.glance is not None and not view.values:
         card = replace(card, glance=card.glance.without_values())
@@ -148,7 +153,7 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
             extremes = (("minimum", fmt.value_text(profile.min)), ("maximum", fmt.value_text(profile.max)))
     elif card.column is not None and rows_are_of(view, rows):
         values = _row_values(work, rows, card.column)
-    return Card(card, values, job, made is not None, extremes, wrong, Filters(address))
+    return Card(card, values, job, made is not None, extremes, wrong, Filters(address), shared)
 
 
 def list_glances(view: TableView, work: WindowWork, names: Sequence[str]) -> ReadGlances:
@@ -192,6 +197,16 @@ def _cancel(window: Window, message: Message) -> None:
     window.answer(message)
 
 
+def _share(window: Window, message: Message) -> None:
+    work = window.work.of(CardWork)
+    if window.view is None:
+        window.answer(message)
+    else:
+        found = work.profiles.shareable(window.view, message.text("column", _LONGEST_NAME))
+        share_result(window, message, found, work.kept)
+
+
 def card_messages(window: Window) -> Mapping[str, Handler]:
     """Return the handlers of the messages of the card."""
-    return {"profile": partial(_start, window), "profile-cancel": partial(_cancel, window)}
+    handlers = {"profile": _start, "profile-cancel": _cancel, "profile-share": _share}
+    return {kind: partial(handler, window) for kind, handler in handlers.items()}

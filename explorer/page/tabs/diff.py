@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
+from explorer.page.kept_results import KeptResults
+from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Tab, TabSpec, arranged, listed
 from explorer.page.tabs import table_pair
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
@@ -18,7 +20,7 @@ from explorer.views import TableView
 from explorer.views.listing import Listing
 from explorer.views.rows.differences import RowDifferences
 from explorer.views.rows.row_work import ComparedRows, comparison_estimate, key_choices
-from explorer.views.rows.spark_work import start_notice
+from explorer.views.rows.spark_work import Shareable, start_notice
 from explorer.views.table.comparison import Comparison, form_listing
 
 
@@ -27,10 +29,11 @@ class DifferencesWork:
 
     Args:
         changed: Called, on any thread, when what is to be shown has changed.
+        kept: Results that people share; None where nobody else can open an address.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._compared = ComparedRows(changed)
+    def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
+        self._compared, self.kept = ComparedRows(changed), kept
 
     def open(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows of versions that are on show, where that needs no Spark."""
@@ -45,8 +48,13 @@ class DifferencesWork:
         """Stop a running comparison."""
         self._compared.cancel()
 
+    def shareable(self, view: TableView, address: Address) -> Shareable:
+        """Return the rows that differ as others can open them."""
+        return self._compared.shareable(view, address.keys)
+
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the rows for the Diff tab's template."""
+        shared = shared_state(self.shareable(view, address), self.kept, address)
         estimate, available = comparison_estimate(view)
         found = self._compared.found(view, address.keys)
         return {
@@ -57,17 +65,19 @@ class DifferencesWork:
             "rows_available": available,
             "rows_keys": address.keys,
             "rows_columns": key_choices(view, view.version),
+            "shared": shared,
         }
 
 
 def messages(window: Window) -> Mapping[str, Handler]:
     """Return the handlers of the Diff tab's messages."""
     own: dict[str, Handler] = {"differences": partial(_compare, window), "differences-cancel": partial(_cancel, window)}
+    own |= share_handlers(window, "differences", window.work.of(DifferencesWork))
     return own | dict(table_pair.messages(window))
 
 
 def _compare(window: Window, message: Message) -> None:
-    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip(), "result": ""}
     begin_reading(window, message, window.work.of(DifferencesWork).start, answers)
 
 
@@ -129,6 +139,6 @@ TAB = TabSpec(
     },
     shows=("difference",),
     messages=messages,
-    work=lambda window: DifferencesWork(window.changed),
+    work=lambda window: DifferencesWork(window.changed, window.tables.kept),
     opened=_open,
 )

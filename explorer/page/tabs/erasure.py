@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.auditing.erasure import Erasure, Neighbour, erasure_document
 from explorer.core.errors import RequestError
 from explorer.core.protocol.json_values import encode_json
+from explorer.core.versions.commits.time_words import stated_time
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
 from explorer.page.kept_results import LIFETIME, KeptResult, KeptResults
@@ -132,7 +133,7 @@ def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:
         "requests": requests,
         "proofs": tuple(_Request(proof.where, erasure_view(proof)) for proof in proofs.values()),
         "example": snapshot.schema.fields[0].name if snapshot.schema.fields else "id",
-        "result": None if proof_shown is None else erasure_view(proof_shown, _due(address)),
+        "result": None if proof_shown is None else erasure_view(proof_shown, _due(address.due, view.facts.now())),
         "newest": view.facts.last,
         "shares": desk.shares,
         "kept_until": None if kept is None else kept.until,
@@ -166,11 +167,18 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
-def _due(address: Address) -> date | None:
+def _due(text: str, now: datetime) -> date | None:
+    """Return the day that a person names, in words or by its date; None for no text.
+
+    Raises:
+        RequestError: It is no day, or more than one.
+    """
+    if not text.strip():
+        return None
     try:
-        return date.fromisoformat(address.due) if address.due else None
-    except ValueError:
-        raise RequestError(f"due={address.due} is not a date. Give it as 2026-12-06.", field="due") from None
+        return stated_time(text, now).moment.date()
+    except RequestError as error:
+        raise error.with_facts(field="due") from error
 
 
 def _required(view: TableView, address: Address, work: WindowWork) -> Erasure:
@@ -220,12 +228,13 @@ def _messages(window: Window) -> Mapping[str, Handler]:
 
 def _search(window: Window, message: Message) -> None:
     requests = _lines(message.text("where", LONGEST_QUESTION))
+    due = None if window.view is None else _due(message.text("due"), window.view.facts.now())
     answers = {
         "where": requests[0] if requests else "",
         "requests": "\n".join(requests) if len(requests) > 1 else "",
         # A name is of one request: each of several has its own statement.
         "reference": message.text("reference").strip() if len(requests) == 1 else "",
-        "due": message.text("due"),
+        "due": "" if due is None else due.isoformat(),
         "result": "",
     }
     begin_reading(window, message, _start(window), answers)

@@ -11,6 +11,8 @@ from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonObject
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
+from explorer.page.kept_results import KeptResults
+from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Tab, TabSpec
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
 from explorer.page.window import Handler, Message, Window, WindowWork
@@ -27,7 +29,7 @@ from explorer.views.rows.row_reference import (
     typed_value,
 )
 from explorer.views.rows.row_work import key_choices, names_in, quoted_name
-from explorer.views.rows.spark_work import engine_state, start_notice
+from explorer.views.rows.spark_work import Shareable, engine_state, start_notice
 from explorer.views.rows.story_view import story_view
 from explorer.views.rows.story_work import FollowedRow, StoryAnswer
 
@@ -39,10 +41,11 @@ class StoryWork:
 
     Args:
         changed: Called, on any thread, when what is to be shown has changed.
+        kept: Results that people share; None where nobody else can open an address.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._row = FollowedRow(changed)
+    def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
+        self._row, self.kept = FollowedRow(changed), kept
 
     def open(self, view: TableView, address: Address) -> None:
         """Begin to read the story of the row of an address, where that needs no Spark."""
@@ -73,8 +76,13 @@ class StoryWork:
         answer = self._answer(view, address)
         return None if answer is None or isinstance(answer.story, SparkOnly) else answer.story
 
+    def shareable(self, view: TableView, address: Address) -> Shareable:
+        """Return the story as others can open it."""
+        return self._row.shareable(view, address.row, address.row_keys)
+
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the tab's template."""
+        shared = shared_state(self.shareable(view, address), self.kept, address)
         answer = self._answer(view, address)
         choice, problem = _choice(view, address)
         told = self.told(view, address)
@@ -92,6 +100,7 @@ class StoryWork:
             "erase": "" if told is None else _erase(view, told, address),
             "engine": engine_state(),
             "starts": start_notice(),
+            "shared": shared,
         }
 
     def _answer(self, view: TableView, address: Address) -> StoryAnswer | None:
@@ -205,7 +214,8 @@ def _open(window: Window) -> None:
 
 def _messages(window: Window) -> Mapping[str, Handler]:
     handlers = {"row": _follow, "row-keys": _choose, "row-read": _read, "row-cancel": _cancel}
-    return {kind: partial(handler, window) for kind, handler in handlers.items()}
+    own = {kind: partial(handler, window) for kind, handler in handlers.items()}
+    return own | dict(share_handlers(window, "story", window.work.of(StoryWork)))
 
 
 def _follow(window: Window, message: Message) -> None:
@@ -221,7 +231,7 @@ def _follow(window: Window, message: Message) -> None:
         field = snapshot.schema.field(name)
         assert field is not None
         key[name] = typed_value(field, message.text(f"value.{place}", LONGEST_QUESTION).strip())
-    begin_reading(window, message, window.work.of(StoryWork).open, {"row": row_text(key)})
+    begin_reading(window, message, window.work.of(StoryWork).open, {"row": row_text(key), "result": ""})
 
 
 def _choose(window: Window, message: Message) -> None:
@@ -236,7 +246,7 @@ def _choose(window: Window, message: Message) -> None:
     if story is not None:
         row = _again(view, story, columns)
     chosen = ", ".join(quoted_name(name) for name in columns) if text else ""
-    begin_reading(window, message, window.work.of(StoryWork).open, {"row_keys": chosen, "row": row})
+    begin_reading(window, message, window.work.of(StoryWork).open, {"row_keys": chosen, "row": row, "result": ""})
 
 
 def _again(view: TableView, story: RowStory, columns: Sequence[str]) -> str:
@@ -249,7 +259,7 @@ def _again(view: TableView, story: RowStory, columns: Sequence[str]) -> str:
 
 
 def _read(window: Window, message: Message) -> None:
-    begin_reading(window, message, window.work.of(StoryWork).start, {})
+    begin_reading(window, message, window.work.of(StoryWork).start, {"result": ""})
 
 
 def _cancel(window: Window, message: Message) -> None:
@@ -263,6 +273,6 @@ TAB = TabSpec(
     "row",
     _row,
     messages=_messages,
-    work=lambda window: StoryWork(window.changed),
+    work=lambda window: StoryWork(window.changed, window.tables.kept),
     opened=_open,
 )

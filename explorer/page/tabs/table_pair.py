@@ -16,6 +16,8 @@ from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.transaction.alignment import alignment
 from explorer.core.versions.table_comparison import compare_tables
 from explorer.page.address import Address
+from explorer.page.kept_results import KeptResults
+from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Document, Tab, arranged
 from explorer.page.tables import Tables
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
@@ -26,7 +28,7 @@ from explorer.views.pair_view import PairView, pair_view
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.row_work import names_in, quoted_name
-from explorer.views.rows.spark_work import SparkWork, WorkState, start_notice
+from explorer.views.rows.spark_work import Shareable, SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
     from explorer.job import Job
@@ -127,9 +129,24 @@ class PairWork:
         found = self._of(view, address)
         return None if found is None else found.shown
 
+    @property
+    def kept(self) -> KeptResults | None:
+        """Results that people share; None where nobody else can open an address."""
+        return self._tables.kept
+
+    def shareable(self, view: TableView, address: Address) -> Shareable:
+        """Return the rows that differ as others can open them; nothing of a table that cannot be read here."""
+        found, key = self._of(view, address), self._rows_key(view, address)
+        ids = [view.facts.snapshot(view.version).metadata.id]
+        ids += [] if found is None else [found.facts.snapshot(found.version).metadata.id]
+        value = None if found is None else self._rows.about(key)
+        pins = () if found is None else (("other_version", str(found.version)),)
+        return Shareable("pair", ("pair", tuple(ids), *key), value, partial(self._rows.adopt, key), pins)
+
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the template."""
         found = self._of(view, address)
+        shared = shared_state(self.shareable(view, address), self.kept if found is not None else None, address)
         with self._lock:
             problem = self._problem
         key = self._rows_key(view, address)
@@ -145,6 +162,7 @@ class PairWork:
             "rows_job": self._rows.state if self._rows.key == key else WorkState(),
             "rows_keys": address.keys,
             "rows_columns": tuple(quoted_name(field.name) for field in fields),
+            "shared": shared,
             "rows_estimate": f"Spark reads all rows of both tables.{start_notice()}",
         }
 
@@ -185,11 +203,12 @@ def _links(pair: PairView | None, address: Address) -> list[str]:
 
 def messages(window: Window) -> Mapping[str, Handler]:
     """Return the handlers of the messages."""
-    return {"pair-rows": partial(_compare, window), "pair-rows-cancel": partial(_cancel, window)}
+    own: dict[str, Handler] = {"pair-rows": partial(_compare, window), "pair-rows-cancel": partial(_cancel, window)}
+    return own | dict(share_handlers(window, "pair", window.work.of(PairWork)))
 
 
 def _compare(window: Window, message: Message) -> None:
-    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip()}
+    answers = {"keys": message.text("keys", LONGEST_QUESTION).strip(), "result": ""}
     begin_reading(window, message, window.work.of(PairWork).start, answers)
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from explorer.core.errors import ExplorerError, ExpressionRefused, InvalidIntent, NotAllowed
 from explorer.core.protocol.sql.vetting import check_text
-from explorer.core.protocol.times import older_than
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.intents.records import Append, Merge, Overwrite, Vacuum
 from explorer.views.act.desk.desk import DeskSheet
 from explorer.views.act.desk.draft import Draft, Question
 from explorer.views.act.guard_views import guard_counts, guard_views
 from explorer.views.act.intent_form import IntentForm, hints, intent_of, malformed_answers, missing_answers
+from explorer.views.act.intents.fields import age_reading
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.facts import TableFacts
 
@@ -72,7 +72,7 @@ def check_answers(
     if wrong := malformed_answers(form, answers):
         return replace(check, errors=wrong)
     if form.costly and not requested:
-        error = _unreadable(question, sheet, form)
+        error = _unreadable(facts, question, sheet, form)
         return replace(check, costly=form.costly) if error is None else _blame(check, error, form, answers)
     match sheet.draft_of(question):
         case None:
@@ -85,7 +85,7 @@ def check_answers(
             return _blame(check, error, form, answers)
 
 
-def _unreadable(question: Question, sheet: DeskSheet, form: IntentForm) -> ExplorerError | None:
+def _unreadable(facts: TableFacts, question: Question, sheet: DeskSheet, form: IntentForm) -> ExplorerError | None:
     """Return the problem of unplanned answers; None if they are valid as far as known without Spark."""
     answers = dict(question.answers)
     try:
@@ -95,8 +95,8 @@ def _unreadable(question: Question, sheet: DeskSheet, form: IntentForm) -> Explo
         for field in form.fields:
             if field.kind == "code" and (text := answers.get(field.name, "").strip()):
                 _vet(text, field.name)
-        if isinstance(intent, Vacuum):
-            older_than(intent.older_than)
+        if isinstance(intent, Vacuum) and intent.older_than is not None:
+            age_reading(intent.older_than, facts)
     except ExplorerError as error:
         return error
     return None

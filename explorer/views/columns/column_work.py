@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from explorer.core.errors import ExplorerError
@@ -19,7 +20,7 @@ from explorer.views.columns.value_bars import live_values
 from explorer.views.problems import Problem, problem_of
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.row_work import learning
-from explorer.views.rows.spark_work import SparkWork, WorkState
+from explorer.views.rows.spark_work import Shareable, SparkWork, WorkState
 
 if TYPE_CHECKING:
     from explorer.job import Job
@@ -153,6 +154,11 @@ class ColumnProfiles:
         """Return the profile of a column, and how many of its statistics are wrong; None before there is one."""
         made = self._work.about(_request(view, column))
         return None if made is None else (made.columns[0], len(made.findings))
+
+    def shareable(self, view: ChosenVersions, column: str) -> Shareable:
+        """Return the profile of a column as others can open it."""
+        request = _request(view, column)
+        return Shareable("profile", request, self._work.about(request), partial(self._work.adopt, request))
 
 
 def _request(view: ChosenVersions, column: str) -> _ProfileRequest:

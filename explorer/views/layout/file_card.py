@@ -15,6 +15,7 @@ from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.views.layout.target import target_size
+from explorer.views.layout.writers import UNKNOWN, written_by
 from explorer.views.problems import Problem, problem_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import file_facts
@@ -96,11 +97,10 @@ def row_of_file(facts: TableFacts, version: int, path: str) -> int:
 def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
     path = facts.file_names(version).path(name)
     entries = file_facts(facts, version, name)
-    life = _life(facts, path)
+    life, written = _life(facts, path)
     if entries is None and not life:
         return None
     events = life[: _MOST_EVENTS // 2] + life[-_MOST_EVENTS // 2 :] if len(life) > _MOST_EVENTS else life
-    first = life[0] if life else None
     row = -1 if entries is None else row_of_file(facts, version, path)
     bounds: list[Bounds] = []
     without, tight, problem = 0, True, None
@@ -115,7 +115,7 @@ def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
     return FileCard(
         name,
         entries or (),
-        None if first is None else first.commit,
+        written,
         tuple(events),
         len(life) - len(events),
         share,
@@ -127,10 +127,10 @@ def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
     )
 
 
-def _life(facts: TableFacts, path: str) -> list[LifeEvent]:
-    """Return what versions did to a path; nothing where the history cannot be read."""
+def _life(facts: TableFacts, path: str) -> tuple[list[LifeEvent], CommitSummary | None]:
+    """Return what versions did to a path, and the commit that wrote it; nothing where the history cannot be read."""
     if not len(facts.commits):
-        return []
+        return [], None
     life = facts.log.history_record().lifetimes
     paths = life.take(np.arange(len(life.added)), ["path"]).column(0)
     rows = np.flatnonzero(pc.equal(paths, path).to_numpy())
@@ -138,7 +138,8 @@ def _life(facts: TableFacts, path: str) -> list[LifeEvent]:
     events: list[LifeEvent] = []
     for row in rows.tolist():
         events += _events_of(facts, life, row)
-    return events
+    written = int(written_by(life, facts.commits, rows[:1])[0]) if len(rows) else UNKNOWN
+    return events, None if written == UNKNOWN else facts.commits.record(written)
 
 
 def _events_of(facts: TableFacts, life: Lifetimes, row: int) -> list[LifeEvent]:

@@ -1,6 +1,7 @@
-"""The commit that wrote each live file: the one that first added its path, whatever masked it since.
+"""The commit that wrote each live file: the one that first added its path, whatever masked or restored it since.
 
-Invariants: files are in the order of `Snapshot.files`; a file from before the first commit in the log has no writer.
+Invariants: files are in the order of `Snapshot.files`; a file from before the first commit in the log has no writer,
+and neither has one whose first commit in the log only brought it back or took it over from another table.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from explorer.core.versions.lifetimes.lifetimes import Lifetimes
 from explorer.views.table.facts import TableFacts
 
 UNKNOWN: Final = -1
+_WRITE_NO_FILES: Final = ("RESTORE", "CLONE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +57,22 @@ def file_writers(facts: TableFacts, version: int) -> FileWriters:
     paths = facts.snapshot(version).files(["path"]).column(0)
     versions = np.full(len(paths), UNKNOWN, np.int64)
     if len(facts.commits) and facts.commits.has(version):
-        versions = _versions(facts.log.history_record().lifetimes, version, paths)
+        versions = _versions(facts.log.history_record().lifetimes, facts.commits, version, paths)
     return _named(versions, facts.commits)
 
 
-def first_instance(life: Lifetimes, rows: Int64s) -> Int64s:
-    """Return the instance with which the path of each instance began: masking or describing it again adds another."""
-    current = rows.copy()
-    while True:
-        before = life.previous[current]
-        if not (before >= 0).any():
-            return current
-        current = np.where(before >= 0, before, current)
+def written_by(life: Lifetimes, commits: Commits, rows: Int64s) -> Int64s:
+    """Return the version of the commit that wrote the file of each instance; `UNKNOWN` where the log has none."""
+    found = life.first_added[rows].astype(np.int64)
+    took_over = commits.versions[np.isin(commits.texts("operation"), _WRITE_NO_FILES)]
+    return np.where((found < life.first) | np.isin(found, took_over), UNKNOWN, found).astype(np.int64)
 
 
-def _versions(life: Lifetimes, version: int, paths: pa.ChunkedArray) -> Int64s:
+def _versions(life: Lifetimes, commits: Commits, version: int, paths: pa.ChunkedArray) -> Int64s:
     rows = np.flatnonzero(life.live(version))
-    written = life.added[first_instance(life, rows)].astype(np.int64)
+    written = written_by(life, commits, rows)
     places, known = numbers(one_array(pc.index_in(paths, life.take(rows, ["path"]).column(0)).chunks, pa.int32()))
-    found = np.where(known, written[np.where(known, places, 0)] if len(written) else UNKNOWN, UNKNOWN)
-    return np.where(found < life.first, UNKNOWN, found).astype(np.int64)
+    return np.where(known, written[np.where(known, places, 0)] if len(written) else UNKNOWN, UNKNOWN).astype(np.int64)
 
 
 def _named(versions: Int64s, commits: Commits) -> FileWriters:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
@@ -30,7 +31,7 @@ from explorer.views.rows.change_spans import ChangeSpan, change_spans
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.differences import RowDifferences, row_differences
 from explorer.views.rows.listings import changes_listing, rows_listing
-from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState, start_notice
+from explorer.views.rows.spark_work import ReadyResult, Shareable, SparkWork, WorkState, start_notice
 
 if TYPE_CHECKING:
     from explorer.job import Job
@@ -233,6 +234,11 @@ class RangeChanges:
         mine = self._work.key == _changes_key(view, keys, where, inferred=inferred)
         return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
 
+    def shareable(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool) -> Shareable:
+        """Return what was read as others can open it."""
+        key = _changes_key(view, keys, where, inferred=inferred)
+        return _shareable("changes", self._work, key)
+
     def listing(self, view: ChosenVersions) -> Listing | None:
         """Return the changes that were read of the table of a view, if any were."""
         key = self._work.key
@@ -292,6 +298,10 @@ class ComparedRows:
         """Return how far the comparison is; idle if it is another one, or waits for Spark."""
         mine = self._work.key == _ends_key(view, keys)
         return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
+
+    def shareable(self, view: ChosenVersions, keys: str) -> Shareable:
+        """Return what was compared as others can open it."""
+        return _shareable("differences", self._work, _ends_key(view, keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +409,11 @@ def _small_changes(view: ChosenVersions, keys: str, where: str, *, inferred: boo
 
 def _small_differences(view: ChosenVersions, keys: str) -> RowDiffPreview | SparkOnly:
     return small_differences(view.facts.log, view.other, view.version, names_in(keys) or None, _OF_EACH_KIND)
+
+
+def _shareable(kind: str, work: SparkWork[Any], key: tuple[object, ...]) -> Shareable:
+    found = work.about(key)
+    return Shareable(kind, (kind, *key), None if isinstance(found, SparkOnly) else found, partial(work.adopt, key))
 
 
 def learning(

@@ -56,6 +56,25 @@ class ReadyResult(Generic[Result]):
     value: Result
 
 
+@dataclass(frozen=True, slots=True)
+class Shareable:
+    """A result as others can open it.
+
+    Attributes:
+        kind: What it is, in one word.
+        about: What it is about, in any window.
+        value: The result; None where there is none yet.
+        adopt: Takes over the result of another window as that of this one.
+        pins: Fields of the address that say what it is about where the address does not.
+    """
+
+    kind: str
+    about: Hashable
+    value: object | None
+    adopt: Callable[[Any], None]
+    pins: tuple[tuple[str, str], ...] = ()
+
+
 class SparkWork(Generic[Result]):
     """At most one job.
 
@@ -110,6 +129,15 @@ class SparkWork(Generic[Result]):
         _stop(job)
         if being_made:
             self._changed()
+
+    def adopt(self, key: Hashable, result: Result) -> None:
+        """Take over what another window has read, unless this one has asked the same; a job that runs is stopped."""
+        with self._lock:
+            if self.key == key:
+                return
+            before, self._job, self._beginning = self._job, None, None
+            self.key, self.result, self._problem = key, result, None
+        _stop(before)
 
     def about(self, key: Hashable) -> Result | None:
         """Return the result, if it is about this."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.changed_rows.followed_range import FollowedRange, followed_range
@@ -16,7 +17,7 @@ from explorer.first_rows.first_rows import SparkOnly
 from explorer.views.rows.chosen_versions import ChosenVersions
 from explorer.views.rows.row_reference import RowPlace, key_choice, parsed_row, typed_key
 from explorer.views.rows.row_work import learning, names_in
-from explorer.views.rows.spark_work import ReadyResult, SparkWork, WorkState
+from explorer.views.rows.spark_work import ReadyResult, Shareable, SparkWork, WorkState
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog
@@ -73,6 +74,14 @@ class FollowedRow:
         result = self._work.result
         waits = isinstance(result, StoryAnswer) and isinstance(result.story, SparkOnly)
         return self._work.state if self._work.key == _key(view, row, keys) and not waits else WorkState()
+
+    def shareable(self, view: ChosenVersions, row: str, keys: str) -> Shareable:
+        """Return what was read as others can open it: the story up to the newest version of its time."""
+        answer = self.answer(view, row, keys)
+        value = None if answer is None or isinstance(answer.story, SparkOnly) else answer
+        table = view.facts.location, view.facts.snapshot(view.version).metadata.id
+        about = ("story", *table, view.version, row, keys)
+        return Shareable("story", about, value, partial(self._work.adopt, _key(view, row, keys)))
 
     def _begin(self, view: ChosenVersions, row: str, keys: str, *, by_spark: bool) -> None:
         log = view.facts.log

@@ -133,6 +133,10 @@ class TableFacts:
         """Return the version that a person names: ``12``, ``v12``, or a time; raise as `named`."""
         return self.named(text)[0]
 
+    def now(self) -> datetime:
+        """Return the present, by which times in words are read."""
+        return self._clock()
+
     def named(self, text: str) -> tuple[int, str]:
         """Return the version that a person names, and how a time was read; empty for a number.
 

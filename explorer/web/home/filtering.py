@@ -13,11 +13,11 @@ import numpy as np
 from explorer.auditing.rules import RULES
 from explorer.core.protocol.times import milliseconds
 from explorer.page.address import STATUSES, Address
-from explorer.views.lake.bins import BINS
-from explorer.views.lake.choice import FACETS
-from explorer.views.lake.facets import FacetView, faceted
-from explorer.views.lake.record import KeptRecord
-from explorer.views.lake.traits import NO_FINDING
+from explorer.views.many_tables.bins import BINS
+from explorer.views.many_tables.choice import FACETS
+from explorer.views.many_tables.facets import FacetView, faceted
+from explorer.views.many_tables.record import KeptRecord
+from explorer.views.many_tables.traits import NO_FINDING
 from explorer.web.served_tables import TableSummary
 
 NEEDING: Final = ("broken", "wrong", "unread", "watch")

@@ -27,7 +27,7 @@ from explorer.page.strip import Screen
 from explorer.page.window import Handler, Message
 from explorer.rights import Right
 from explorer.storage.served_roots import TableRef
-from explorer.views.lake.record import KeptRecord
+from explorer.views.many_tables.record import KeptRecord
 from explorer.views.problems import problem_of
 from explorer.web.home.filtering import filtered
 from explorer.web.home.reading import HomeReading, Progress
@@ -111,7 +111,7 @@ class HomeSession(Session):
     def palette_context(self) -> PaletteContext:
         """Return the list of tables."""
         catalog = self._catalog
-        return PaletteContext(catalog.lake, address_of(self.query), None, catalog.allow_commits, has_home=True)
+        return PaletteContext(catalog.palette_names, address_of(self.query), None, catalog.allow_commits, has_home=True)
 
     def fits(self, query: str) -> bool:
         """Return whether a query names no table."""

@@ -13,8 +13,8 @@ from explorer.page.act.approvals import Approvals
 from explorer.page.address import Address
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
-from explorer.views.lake.choice import FACETS
-from explorer.views.lake.record import KeptRecord
+from explorer.views.many_tables.choice import FACETS
+from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.activity import activity
 from explorer.web.home.filtering import Filtered, filtered, value_label, value_title
 from explorer.web.home.morning import morning, new_commits

@@ -15,8 +15,8 @@ from explorer.auditing.words import duration
 from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, bar
-from explorer.views.lake.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
-from explorer.views.lake.time_range import DAY, HOUR, SPANS, Tick, TimeRange, time_range
+from explorer.views.many_tables.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
+from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, Tick, TimeRange, time_range
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning

@@ -24,10 +24,10 @@ import numpy as np
 
 from explorer.page.tabs import TABS
 from explorer.variables import CACHE_VARIABLE
-from explorer.views.lake.choice import FacetChoice
-from explorer.views.lake.facets import faceted
-from explorer.views.lake.record import LakeRecord
-from explorer.views.lake.traits import TableTraits, folders_above
+from explorer.views.many_tables.choice import FacetChoice
+from explorer.views.many_tables.facets import faceted
+from explorer.views.many_tables.record import TraitsRecord
+from explorer.views.many_tables.traits import TableTraits, folders_above
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
@@ -211,7 +211,7 @@ def _faceted() -> float:
             columns=tuple((name, chance.choice(("string", "long"))) for name in chance.sample(names, 20)),
         )
 
-    record = LakeRecord([traits(number) for number in range(FACETED)])
+    record = TraitsRecord([traits(number) for number in range(FACETED)])
     choice, all_tables = FacetChoice.parse("feature:rowTracking;size:1G,1T"), np.ones(FACETED, bool)
     times = []
     for _ in range(TURNS * 5):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+import pytest
+
+import explorer
 from tests.cli.conftest import Call
-from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
+from tests.support.logs.small_logs import LONG_AGO, PROTOCOL, add, commit_info, metadata, write_log
 
 
 def _tables(root: Path) -> tuple[Path, Path]:
@@ -48,3 +54,42 @@ def test_keys_without_rows_and_a_table_that_is_not_there_are_refused(cli: Call, 
     error = cli("compare", first, tmp_path / "absent", "--json").error()
     assert error["error"] == "TableNotFound"
     assert "absent" in error["message"]
+
+
+def test_versions_to_compare_are_named_by_times_too(cli: Call, tmp_path: Path) -> None:
+    moments = [commit_info("WRITE", timestamp=LONG_AGO + day * 86_400_000) for day in range(3)]
+    start = [PROTOCOL, metadata({"id": "long"})]
+    write_log(tmp_path / "t", [[moments[0], *start], [moments[1], add("a", 3)], [moments[2], add("b", 4)]])
+    day = datetime.fromtimestamp(LONG_AGO / 1000 + 86_400, UTC)
+    ends = ("--version", f"{day:%Y-%m-%dT%H:%M:%SZ}", "--other-version", "v0")
+    result = cli("compare", tmp_path / "t", tmp_path / "t", *ends, "--json")
+    document = result.document()
+    assert (document["version"], document["otherVersion"]) == (1, 0)
+    refused = cli("compare", tmp_path / "t", tmp_path / "t", "--other-version", "soonish")
+    assert refused.code == 2
+    assert "neither a version" in refused.err
+
+
+def test_a_commit_to_undo_is_named_by_a_time_too(cli: Call, tmp_path: Path) -> None:
+    moments = [commit_info("WRITE", timestamp=LONG_AGO + day * 86_400_000) for day in range(3)]
+    start = [PROTOCOL, metadata({"id": "long"})]
+    write_log(tmp_path / "t", [[moments[0], *start], [moments[1], add("a", 3)], [moments[2], add("b", 4)]])
+    day = datetime.fromtimestamp(LONG_AGO / 1000 + 86_400, UTC)
+    result = cli("undo", tmp_path / "t", f"{day:%Y-%m-%dT%H:%M:%SZ}", "--no-check-rows")
+    assert "Undo version 1" in result.out
+
+
+def test_python_compares_two_tables_as_the_command_does(cli: Call, tmp_path: Path) -> None:
+    first, second = _tables(tmp_path)
+    document = cli("compare", first, second, "--json").document()
+    for found in (
+        explorer.compare(first, str(second)),
+        explorer.compare(explorer.open_table(first), explorer.open_table(second), version=0, second_version=0),
+    ):
+        assert found.same_definition is document["sameDefinition"]
+        assert json.loads(msgspec.json.encode(found.differences)) == document["differences"]
+        amounts = [{"name": pair.name, "first": pair.first, "second": pair.second} for pair in found.amounts]
+        assert amounts == document["amounts"]
+    with pytest.raises(explorer.RequestError) as caught:
+        explorer.compare(first, second, second_version=7)
+    assert str(caught.value.table).endswith("second")

@@ -3,8 +3,8 @@
     python -m tests.e2e.journeys.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
 prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
-``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks them in the
-whole dose. They write to the tables: a copy is built for them.
+``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks those
+without Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.pages.served_pages import SERVE_COMMITS, enter, served, watch
 from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["JOURNEYS", "PAGE", "Walk", "page_of", "recorded"]
+__all__ = ["JOURNEYS", "PAGE", "WITHOUT_SPARK", "Walk", "page_of", "recorded"]
 
 PAGE = REPOSITORY / "docs" / "journeys.md"
 RECORD = Path(__file__).parent / "journeys.json"
@@ -386,6 +386,8 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "r": two_tables,
     "s": maintenance,
 }
+WITHOUT_SPARK = "ceiklmpqrs"
+"""The journeys that need the logs alone: they are walked in each run of the tests."""
 
 
 def recorded() -> dict[str, dict[str, float]]:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import settle
-from tests.e2e.journeys.journeys import JOURNEYS, Walk
+from tests.e2e.journeys.journeys import JOURNEYS, WITHOUT_SPARK, Walk
 from tests.support.dose import WHOLE_DOSE
 from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
 
-pytestmark = [
-    pytest.mark.e2e,
+pytestmark = pytest.mark.e2e
+_WITH_SPARK = (
     pytest.mark.spark,
     pytest.mark.skipif(not WHOLE_DOSE, reason="journeys with Spark take minutes: make prove walks them"),
-]
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,9 @@ def demo(demo_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield url
 
 
-@pytest.mark.parametrize("letter", JOURNEYS)
+@pytest.mark.parametrize(
+    "letter", [pytest.param(letter, marks=() if letter in WITHOUT_SPARK else _WITH_SPARK) for letter in JOURNEYS]
+)
 def test_it_reaches_its_end(watched: Any, windows: Any, demo: str, letter: str) -> None:
     windows.grant_permissions(["clipboard-read", "clipboard-write"])
     watched.set_default_timeout(300_000)

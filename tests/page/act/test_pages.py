@@ -157,6 +157,18 @@ def test_what_is_no_version_is_told_in_words(catalog: Catalog) -> None:
     assert "is not a version. Enter a number" in regions["act-note-to"]
 
 
+@pytest.mark.parametrize("kind", ["vacuum", "clean-log"])
+def test_an_age_in_words_is_told_as_the_time_that_it_is(catalog: Catalog, kind: str) -> None:
+    desk = ActDesk(catalog, "", signed_in=False, changed=list)
+    written = f"?t=w/plain&tab=act&act={kind}&f.olderThan="
+    assert (
+        "Older than Fri 20 Nov 2026 17:00:00 UTC."
+        in checked(catalog, desk, Address.parse(f"{written}20+Nov+2026+6pm+Europe/Berlin"), 0)["act-note-olderThan"]
+    )
+    assert "two dates" in checked(catalog, desk, Address.parse(f"{written}3/4/2026"), 0)["act-note-olderThan"]
+    assert not checked(catalog, desk, Address.parse(f"{written}40+days"), 0)["act-note-olderThan"]
+
+
 def test_what_deletes_files_is_planned_when_asked_and_says_what_would_go(catalog: Catalog) -> None:
     address = Address.parse("?t=w/plain&tab=act&act=vacuum&step=plan")
     desk = ActDesk(catalog, "", signed_in=False, changed=list)

@@ -179,6 +179,28 @@ def test_a_removed_file_still_has_its_life(tmp_path: Path) -> None:
     assert [(event.version, event.words) for event in card.life] == [(0, "added"), (1, "removed")]
 
 
+def _restored(tmp_path: Path, *, before: bool) -> TableFacts:
+    """A file of cleo that ana deleted and restored; without ``before`` the log begins after it was written."""
+    commits: list[list[Any]] = [
+        [_info("CREATE TABLE", "ana", 0), small_logs.PROTOCOL, metadata({"id": "long"})],
+        [_info("WRITE", "cleo", 1), *([add("a", 10)] if before else [])],
+        [_info("DELETE", "ana", 2), *([remove("a", data_change=True)] if before else [])],
+        [_info("RESTORE", "ana", 3), add("a", 10)],
+    ]
+    return TableFacts(explorer.open_table(small_logs.write_log(tmp_path / "t", commits)))
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_list_and_card_name_one_commit_for_a_file_that_a_restore_brought_back(tmp_path: Path, before: bool) -> None:
+    found = _restored(tmp_path, before=before)
+    listed = chosen_files(found, found.last, FileChoice()).table.column("commit").to_pylist()
+    card = file_card(found, found.last, "a")
+    assert card is not None
+    # A restore writes no file: what it brings back was written by another commit, or by one that is not in the log.
+    assert listed == [1 if before else None]
+    assert (card.written.version if card.written else None) == listed[0]
+
+
 def test_bounds_are_those_of_the_file_alone(tmp_path: Path) -> None:
     created = [small_logs.PROTOCOL, metadata({"id": "long", "name": "string"})]
     files = [add(f"f{place}", 5, bounds={"id": (place, place + 10)}) for place in range(3)]

@@ -11,7 +11,7 @@ import deltalake
 import pytest
 
 from explorer.page.address import Address
-from explorer.views.lake.record import KeptRecord
+from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.filtering import filtered
 from explorer.web.home.tables import Shown, home_page
 from explorer.web.home.timeline import lane_card, timeline_page

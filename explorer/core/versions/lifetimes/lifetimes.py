@@ -196,6 +196,14 @@ class Lifetimes:
         return has_vector
 
     @cached_property
+    def first_added(self) -> Int32s:
+        """For each instance the version that first added its path, also where that was removed meanwhile."""
+        first = np.full(self._paths, NEVER, np.int32)
+        np.minimum.at(first, self.path_ids, self.added)
+        versions: Int32s = first[self.path_ids]
+        return versions
+
+    @cached_property
     def data_change(self) -> Mask:
         """True where the add changed data; the flags in a checkpoint do not come from the adds."""
         return np.concatenate([np.ones(self._base.num_rows, bool), self.described.files.data_change])

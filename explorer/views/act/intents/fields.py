@@ -15,6 +15,7 @@ from explorer.core.protocol.schema.data_types import StructField, format_column,
 from explorer.core.protocol.schema.nested_types import walk
 from explorer.core.protocol.sql.stored_expressions import expression_columns
 from explorer.core.protocol.table_properties.registry import PROPERTIES
+from explorer.core.transaction.intents.named_times import age_in_words
 from explorer.core.versions.named_version import version_number
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.listing import column_matches
@@ -164,6 +165,16 @@ def chosen_hint(
 def version_hints(*names: str) -> Callable[[Answers, TableFacts, Snapshot], dict[str, str]]:
     """Return hints that describe each of the named versions."""
     return lambda answers, facts, _snapshot: {name: _version(answers.get(name, ""), facts) for name in names}
+
+
+def age_reading(text: str, facts: TableFacts) -> str:
+    """Return how a time that limits an age is read; empty for an interval, or an exact time.
+
+    Raises:
+        InvalidIntent: It is neither an interval nor a time.
+    """
+    moment = age_in_words(text, facts.now())
+    return "" if moment is None else fmt.moment(moment)
 
 
 def column_suggestions(snapshot: Snapshot, typed: str) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from explorer import formatting as fmt
+from explorer.core.errors import InvalidIntent
 from explorer.core.protocol.table_properties.registry import FILE_RETENTION, LOG_RETENTION, property_of
 from explorer.core.protocol.table_properties.registry import PROPERTIES as KNOWN
 from explorer.core.protocol.table_properties.table_property import Interval
@@ -17,12 +18,14 @@ from explorer.views.act.intents.fields import (
     Answers,
     Choice,
     FormField,
+    age_reading,
     given_pairs,
     listed_answers,
     number_or_text,
     property_hints,
     version_hints,
 )
+from explorer.views.table.facts import TableFacts
 
 
 def _set_properties(_snapshot: Snapshot, _answers: Answers) -> tuple[FormField, ...]:
@@ -160,7 +163,8 @@ def _file_age(snapshot: Snapshot, answers: Answers) -> tuple[FormField, ...]:
 def _age(snapshot: Snapshot, answers: Answers, retention: Interval, what: str) -> tuple[FormField, ...]:
     period = retention.text(snapshot.metadata.configuration) or ""
     help_ = (
-        f"An interval, or a time with a zone. Empty means the table\u2019s own {retention}: {period}. Nothing "
+        f"An interval, or a time such as last Monday, in UTC unless you name a zone. Empty means the table\u2019s own "
+        f"{retention}: {period}. Nothing "
         f"newer than that is deleted; {what}"
     )
     value = answers.get("olderThan", "")
@@ -170,6 +174,16 @@ def _age(snapshot: Snapshot, answers: Answers, retention: Interval, what: str) -
 def _aged(answers: Answers) -> dict[str, object]:
     text = answers.get("olderThan", "").strip()
     return {"olderThan": text} if text else {}
+
+
+def _age_hint(answers: Answers, facts: TableFacts, _snapshot: Snapshot) -> dict[str, str]:
+    """Return how a time in words is read."""
+    text = answers.get("olderThan", "").strip()
+    try:
+        named = age_reading(text, facts) if text else ""
+    except InvalidIntent:
+        return {}  # the check says what is wrong with it
+    return {"olderThan": f"Older than {named}." if named else ""}
 
 
 def _retention_text(retention: Interval) -> Callable[[Snapshot], str]:
@@ -198,12 +212,14 @@ MAINTENANCE_INTENTS: Final = IntentGroup(
         intent_entry(
             intents.CleanLog, "Clean up the log", "Delete expired log files. Their versions can no longer be read.",
             fields=_log_age, document=_aged, state=_retention_text(LOG_RETENTION), needs_answer=False,
+            hints=_age_hint,
             headline=lambda intent: _aged_headline("Clean up the log", intent.older_than),
         ),
         intent_entry(
             intents.Vacuum, "Vacuum: delete unused files",
             "Deletes data files that were removed from the table long ago. Old versions may need them.",
             fields=_file_age, document=_aged, state=_retention_text(FILE_RETENTION), needs_answer=False,
+            hints=_age_hint,
             headline=lambda intent: _aged_headline("Delete unused files", intent.older_than), costly=_LISTING,
         ),
     ),

@@ -8,8 +8,8 @@ import pytest
 
 from explorer.core.errors import RequestError
 from explorer.core.versions.commits.commits import Commits
-from explorer.views.lake.lanes import FORM, HEIGHT, OPTIMIZE, PLACES, VACUUM, Lane, LaneCommits, lanes, overview
-from explorer.views.lake.time_range import TimeRange, time_range
+from explorer.views.many_tables.lanes import FORM, HEIGHT, OPTIMIZE, PLACES, VACUUM, Lane, LaneCommits, lanes, overview
+from explorer.views.many_tables.time_range import TimeRange, time_range
 from tests.support.at_least_one import at_least_one
 from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, committed, timed
 from tests.support.logs.small_logs import Line, add, remove

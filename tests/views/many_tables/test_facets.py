@@ -12,10 +12,10 @@ import pytest
 
 from explorer.core.errors import RequestError
 from explorer.page.address import Address
-from explorer.views.lake.choice import FACETS, FacetChoice
-from explorer.views.lake.facets import Faceted, faceted
-from explorer.views.lake.record import KeptRecord, LakeRecord
-from explorer.views.lake.traits import TableTraits, folders_above
+from explorer.views.many_tables.choice import FACETS, FacetChoice
+from explorer.views.many_tables.facets import Faceted, faceted
+from explorer.views.many_tables.record import KeptRecord, TraitsRecord
+from explorer.views.many_tables.traits import TableTraits, folders_above
 from tests.support.at_least_one import at_least_one
 
 NOW = 1_800_000_000_000
@@ -113,7 +113,7 @@ def test_what_matches_and_every_count_are_those_of_sql(
     tables: list[TableTraits], sql: duckdb.DuckDBPyConnection, text: str, part: str
 ) -> None:
     choice = FacetChoice.parse(text)
-    result = faceted(LakeRecord(tables), choice, np.ones(TABLES, bool), NOW, part)
+    result = faceted(TraitsRecord(tables), choice, np.ones(TABLES, bool), NOW, part)
     assert set(np.flatnonzero(result.matches).tolist()) == matching(sql, choice, part)
     for facet in at_least_one([name for name in FACETS if name not in {"column", "type", "files"}]):
         others = matching(sql, choice, part, without=facet)
@@ -135,14 +135,14 @@ def test_what_matches_and_every_count_are_those_of_sql(
 def test_what_is_filtered_otherwise_is_not_counted(tables: list[TableTraits]) -> None:
     base = np.zeros(TABLES, bool)
     base[:10] = True
-    result = faceted(LakeRecord(tables), FacetChoice(), base, NOW)
+    result = faceted(TraitsRecord(tables), FacetChoice(), base, NOW)
     assert result.matches.tolist() == base.tolist()
     assert result.chosen.all()
     assert sum(counts(result, "protocol").values()) == sum(bool(each.protocol) for each in tables[:10])
 
 
 def test_a_chosen_value_without_a_table_can_be_taken_back(tables: list[TableTraits]) -> None:
-    result = faceted(LakeRecord(tables), FacetChoice.parse("owner:nobody;column:gone"), np.ones(TABLES, bool), NOW)
+    result = faceted(TraitsRecord(tables), FacetChoice.parse("owner:nobody;column:gone"), np.ones(TABLES, bool), NOW)
     chosen = {(view.name, value.key, value.count) for view in result.facets for value in view.first if value.chosen}
     assert chosen == {("owner", "nobody", 0), ("column", "gone", 0)}
 
@@ -155,7 +155,7 @@ def test_a_record_is_made_again_only_when_a_table_changed(tables: list[TableTrai
 
 
 def test_text_that_no_column_can_store_is_found_by_what_is_shown() -> None:
-    record = LakeRecord([TableTraits(("lake\udcff",))])
+    record = TraitsRecord([TableTraits(("lake\udcff",))])
     (view,) = faceted(record, FacetChoice(), np.ones(1, bool), NOW).facets
     found = faceted(record, FacetChoice().turned("folder", view.values[0].key), np.ones(1, bool), NOW)
     assert found.matches.tolist() == [True]

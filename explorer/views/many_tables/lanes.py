@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from explorer.auditing.rhythm import Rhythm, rhythm_of, silences
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, Mask, flags, joined, strings
 from explorer.core.versions.commits.commits import Commits
-from explorer.views.lake.time_range import DAY, TimeRange
+from explorer.views.many_tables.time_range import DAY, TimeRange
 
 PLACES: Final = 320
 """Places on the axis: commits in one of them are one mark."""

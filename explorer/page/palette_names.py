@@ -33,8 +33,8 @@ _MOST_PEOPLE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class LakeState:
-    """How much of the lake is known.
+class NamesState:
+    """How many of the names are known.
 
     Attributes:
         tables: How many tables there are, as far as they were found.
@@ -54,7 +54,7 @@ class LakeState:
         return max(0, self.tables - self.read - self.failed)
 
 
-class Lake:
+class PaletteNames:
     """The tables of a host; its methods may be called from any thread.
 
     Args:
@@ -78,8 +78,8 @@ class Lake:
         self._waiting: deque[str] = deque()
         self._readers: set[threading.Thread] = set()
 
-    def of_tables(self, tables: Callable[[], tuple[Sequence[str], bool]]) -> Lake:
-        """Return the lake as it is for somebody who sees some of its tables alone; what is read is shared.
+    def of_tables(self, tables: Callable[[], tuple[Sequence[str], bool]]) -> PaletteNames:
+        """Return the names as they are for a person who sees some of its tables alone; what is read is shared.
 
         Args:
             tables: Returns their names, and whether more are looked for.
@@ -138,13 +138,13 @@ class Lake:
         """Return the names of the tables that are served."""
         return self._tables()[0]
 
-    def state(self) -> LakeState:
+    def state(self) -> NamesState:
         """Return how much is known."""
         tables, searching = self._tables()
         served = set(tables)
         with self._lock:
             read = len(served & self._read.keys())
-            return LakeState(len(served), read, len((served & self._failed.keys()) - self._read.keys()), searching)
+            return NamesState(len(served), read, len((served & self._failed.keys()) - self._read.keys()), searching)
 
     def search(
         self, text: str, *, here: str = "", recent: Collection[Name] = (), kinds: Collection[str] = KINDS

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Float64s, Int64s, floats, int64s, numpy_array
-from explorer.views.lake.traits import TableTraits, text_list
+from explorer.views.many_tables.traits import TableTraits, text_list
 
 MANY: Final = ("folder", "finding", "feature", "protocol", "writer", "engine", "owner", "catalog", "column", "type")
 """Columns that are lists of texts."""
@@ -37,7 +37,7 @@ class TextColumn:
     rows: Int64s
 
 
-class LakeRecord:
+class TraitsRecord:
     """The traits of the tables of a list.
 
     Args:
@@ -94,13 +94,13 @@ class KeptRecord:
 
     def __init__(self) -> None:
         self._traits: list[TableTraits] = []
-        self._record = LakeRecord([])
+        self._record = TraitsRecord([])
 
-    def of(self, traits: list[TableTraits]) -> LakeRecord:
+    def of(self, traits: list[TableTraits]) -> TraitsRecord:
         """Return the record of tables."""
         # Traits are compared by identity, so this looks at no fact.
         if traits != self._traits:
-            self._record, self._traits = LakeRecord(traits), traits
+            self._record, self._traits = TraitsRecord(traits), traits
         return self._record
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.core.protocol.arrow.arrays import Mask, flags, strings
-from explorer.views.lake.bins import BINS
-from explorer.views.lake.choice import FACETS, FacetChoice
-from explorer.views.lake.record import LakeRecord, TextColumn
+from explorer.views.many_tables.bins import BINS
+from explorer.views.many_tables.choice import FACETS, FacetChoice
+from explorer.views.many_tables.record import TextColumn, TraitsRecord
 
 SHOWN: Final = 6
 """Values of a facet that are shown at once."""
@@ -85,7 +85,7 @@ class Faceted:
     facets: tuple[FacetView, ...]
 
 
-def faceted(record: LakeRecord, choice: FacetChoice, base: Mask, now: int, column: str = "") -> Faceted:
+def faceted(record: TraitsRecord, choice: FacetChoice, base: Mask, now: int, column: str = "") -> Faceted:
     """Filter tables, and count the values of each facet.
 
     Args:
@@ -120,7 +120,7 @@ class _Facet:
     matches: Mask
 
     @classmethod
-    def of(cls, record: LakeRecord, name: str, chosen: tuple[str, ...], now: int) -> _Facet:
+    def of(cls, record: TraitsRecord, name: str, chosen: tuple[str, ...], now: int) -> _Facet:
         bins = BINS.get(name)
         if bins is None:
             column, keys, labels = record.texts(name), None, None
@@ -148,7 +148,7 @@ class _Facet:
 class _Columns:
     """Columns by a part of their name, by name, and by type: all of them conditions of one column."""
 
-    def __init__(self, record: LakeRecord, choice: FacetChoice, part: str) -> None:
+    def __init__(self, record: TraitsRecord, choice: FacetChoice, part: str) -> None:
         self._record = record
         self._names, self._kinds = record.texts("column"), record.texts("type")
         self._chosen_names, self._chosen_types = choice.of("column"), choice.of("type")
@@ -220,5 +220,5 @@ def _rows(length: int, column: TextColumn, wanted: Mask) -> Mask:
     return matches
 
 
-def _all(record: LakeRecord) -> Mask:
+def _all(record: TraitsRecord) -> Mask:
     return np.ones(len(record), bool)
