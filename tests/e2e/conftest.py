@@ -105,10 +105,17 @@ def opened(watched: Any, address: str) -> Any:
     return open_query
 
 
-def settle(page: Any) -> None:
-    """Wait until the server has answered all that the page asked for."""
+def settle(page: Any, result: str = "") -> None:
+    """Wait until the server has answered all that the page asked for.
+
+    Args:
+        page: The browser's page.
+        result: A selector of what comes by itself after these answers: rows that a tab reads when it is opened.
+    """
     # Not at each frame, as is the default: the browser would draw as fast as it can while the server works.
     wait_until(page, "window.explorerPage && explorerPage.answered >= explorerPage.sent")
+    if result:
+        page.locator(result).first.wait_for()
 
 
 def plotted(page: Any, slot: str) -> Any:

@@ -34,7 +34,7 @@ def test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens(opened
     settle(page)
     assert page.locator("article.pin").count() == 2
     page.locator('[id^="pin-note-"]').first.fill("the first loss")
-    page.get_by_role("button", name="Keep the note").first.click()
+    page.get_by_role("button", name="Save note").first.click()
     settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the case").click()

@@ -120,7 +120,7 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Ana <b> · can commit").wait_for()
     assert page.locator("form[data-confirm]").count() == 0
-    page.get_by_text("Commit without knowing").click()
+    page.get_by_text("Accept as unknown\u2026").click()
     page.get_by_label("Name of the guard").fill("existing-rows")
     page.get_by_role("button", name="Accept as unknown").click()
     commit = page.get_by_role("button", name="Commit v15")
@@ -187,6 +187,9 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
 
 def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any, warehouse: Path) -> None:
     page = opened("?t=shop/reference/optimize&tab=act&act=set-description&f.description=x&step=plan")
+    assert page.locator("[data-plan]").count() == 0, "an address alone plans nothing"
+    page.locator("#act-plan").click()
+    page.locator("[data-plan]").wait_for()
     assert "This server is read-only." in page.locator("#lead").inner_text()
     assert page.locator("form[data-confirm]").count() == 0
     digest = page.locator("[data-plan]").get_attribute("data-plan")
@@ -250,6 +253,8 @@ def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], A
     )
     assert "1 file deleted" in page.locator("#spoken").inner_text()
     assert not (root / "unused" / "old.parquet").exists()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "What the digests prove"
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Show the table"
 

@@ -14,7 +14,7 @@ DATA = "?t=shop/reference/deletion-vectors&v=6&tab=data"
 
 def test_a_bar_above_the_rows_filters_them(opened: Any) -> None:
     page = opened(DATA)
-    bars = page.locator("tr.glances td").first.locator(".glance-bars a")
+    bars = page.locator("tr.glances .glance-bars a")
     bars.first.wait_for()
     title = bars.first.get_attribute("title")
     count = int(title.split(": ")[1].split(" ")[0])

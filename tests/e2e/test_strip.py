@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.core.protocol.actions import CommitInfo
-from tests.e2e.conftest import settle
+from tests.e2e.conftest import plotted, settle
 from tests.support.logs.small_logs import LONG_AGO, PROTOCOL, add, metadata, write_log
 from tests.support.pages.served_pages import SERVE, served
 from tests.support.pages.waiting import wait_until
@@ -330,8 +330,22 @@ def test_by_time_the_same_ways_lead_to_the_same_versions(at: Any) -> None:
 
 
 def test_a_figure_that_was_taken_away_is_not_laid_out(at: Any) -> None:
-    page = at(SHORT)
-    page.evaluate("Plotly.relayout(document.createElement('div'), {width: 300})")
+    page = at(LONG)
+    plotted(page, "chart-slot")
+    url, sent = page.url, page.evaluate("explorerPage.sent")
+    # The page ends, as a view of a notebook does, in the frame in which the wheel has moved the axis.
+    page.evaluate("""() => {
+        const box = document.getElementById('strip-figure').getBoundingClientRect();
+        const place = {clientX: box.x + box.width / 2, clientY: box.y + 60, deltaY: -400};
+        document.getElementById('timeline-slot').dispatchEvent(new WheelEvent('wheel', {...place, cancelable: true}));
+        window.moved = explorerPage.strip.window;
+        explorerPage.close();
+    }""")
+    assert page.evaluate("moved[1] - moved[0]") < 699, "the wheel moved the axis"
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.wait_for_timeout(500)  # longer than the strip waits after the last turn of the wheel
+    assert page.locator(".main-svg").count() == 0
+    assert (page.url, page.evaluate("explorerPage.sent")) == (url, sent), "nothing is asked for a page that ended"
 
 
 def test_the_name_of_the_table_is_whole_on_a_phone(at: Any) -> None:

@@ -97,19 +97,20 @@ def test_the_first_version_is_compared_with_none(opened: Any) -> None:
 
 def test_the_diff_survives_a_reload_and_the_back_button(opened: Any) -> None:
     page = opened(f"{VECTORS}&v=6&c=2")
+    rows = "#row-differences [data-result]"
     page.get_by_role("link", name="Diff", exact=True).click()
-    settle(page)
+    settle(page, rows)
     before = page.locator("#lead").inner_text()
     assert "re-masked" in before
     page.get_by_role("link", name=re.compile("^added")).click()
-    settle(page)
+    settle(page, rows)
     url, filtered = page.url, page.locator("#lead").inner_text()
     page.reload()
-    settle(page)
+    settle(page, rows)
     assert (page.url, page.locator("#lead").inner_text()) == (url, filtered)
     assert page.locator("#tabs [aria-current]").inner_text() == "Diff"
     page.go_back()
-    settle(page)
+    settle(page, rows)
     assert page.locator("#lead").inner_text() == before
 
 

@@ -151,6 +151,7 @@ def test_neither_of_two_who_signed_in_acts_reads_or_signs_as_the_other(
         (url,) = re.findall(r"http://\S+", line)
         ana, ben = (sign_in(each, url, name) for each, name in zip(two_browsers, ("ana", "ben"), strict=True))
         hers, his = plan(ana, url, "secret-plan-of-ana"), plan(ben, url, "his")
+        ana.locator("#confirm-reason").fill("the reason of ana")
         socket = f"{url.replace('http', 'ws')}ws"
 
         # Sockets: her page's token, alone and beside his own, opens nothing in his browser.
@@ -218,9 +219,14 @@ def test_neither_of_two_who_signed_in_acts_reads_or_signs_as_the_other(
         ben.goto(f"{url}?t=w/orders&tab=act")
         settle(ben)
         assert "ben" in ben.locator("#person-card").inner_text()
-        # Her page has stayed hers.
+        # Her page has stayed hers: it says that her plan has to be made anew, and keeps what she typed.
         assert "ana" in ana.locator("#person-card").inner_text()
+        stale = ana.get_by_role("alert").filter(has_text="The table has a newer version.")
+        stale.get_by_role("button", name="Update plan to v2").click()
         ana.locator("form[data-confirm]").wait_for()
+        assert ana.locator("#confirm-reason").input_value() == "the reason of ana"
+        assert "secret-plan-of-ana" in ana.locator("#lead").inner_text()
+        assert len(commits(root)) == 1
 
 
 def attacks(page: Any, url: str, site: str, folder: Path, token: str) -> None:

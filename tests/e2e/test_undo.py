@@ -83,7 +83,7 @@ def test_a_rename_is_undone_from_its_receipt_and_nothing_else(act: Callable[[str
 
 def test_the_address_of_an_undo_opened_from_elsewhere_plans_nothing(act: Callable[[str], Any]) -> None:
     page = act("?t=lake/people&tab=act&step=undo&v=1")
-    page.get_by_text("Restore version 0. That undoes 2 later commits too.").wait_for()
+    page.locator("#lead").get_by_text("Restore version 0. That undoes 2 later commits too.").wait_for()
     assert page.locator("[data-plan]").count() == 0
 
 
@@ -96,7 +96,7 @@ def test_a_restore_past_an_erasure_is_refused_until_it_is_accepted_by_name(
     lost.get_by_text("erasure request 17").wait_for()
     assert lost.locator("tr.erases").count() == 1
     assert "nightly load" in lost.inner_text()
-    page.get_by_text("erased rows return").wait_for()
+    page.locator("#lead").get_by_text("erased rows return").wait_for()
     page.get_by_role("link", name="Preview plan").click()
     page.get_by_text("Nothing is committed unless you accept this by name.").wait_for()
     assert page.locator("form[data-confirm]").count() == 0

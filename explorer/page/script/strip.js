@@ -51,8 +51,11 @@ export class Strip {
     });
   }
 
+  // What the wheel or another size of the window began waits for a figure and a page that are gone then.
   close() {
     this.sizes.disconnect();
+    cancelAnimationFrame(this.frame);
+    for (const timer of [this.turning, this.telling]) window.clearTimeout(timer);
     if (this.layout) this.plotly.purge(this.place);
   }
 
