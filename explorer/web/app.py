@@ -274,7 +274,7 @@ def _screen() -> Screen | None:
 def _kept(approvals: Approvals | None) -> Shown:
     """Return how the person has the list of tables, by the browser's cookies."""
     pins, recent = (_names(f"explorer-{name}") for name in ("pins", "recent"))
-    return Shown(_since(), pins, recent, KeptRecord(), approvals)
+    return Shown(_since(), pins, recent, KeptRecord(), approvals=approvals)
 
 
 def _names(cookie: str) -> tuple[str, ...]:
