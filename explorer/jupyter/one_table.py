@@ -11,7 +11,7 @@ from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
-from explorer.page.act.approvals import Approvals
+from explorer.page.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables

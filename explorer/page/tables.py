@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import Cancelled, ExplorerError, VersionGap
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.page.act.approvals import Approvals
+from explorer.page.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.palette_names import PaletteNames
 from explorer.report.signature import SigningKey

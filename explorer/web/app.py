@@ -33,8 +33,8 @@ from explorer.core.protocol.times import milliseconds
 from explorer.core.versions.commit_times import moment
 from explorer.debug import log_failure
 from explorer.given_roles import GivenRole, resolved_roles
-from explorer.page.act.approvals import Approvals
 from explorer.page.address import address_of
+from explorer.page.approvals import Approvals
 from explorer.page.drawing import first_figures, window_values
 from explorer.page.host import Identity
 from explorer.page.session import Session

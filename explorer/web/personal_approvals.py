@@ -21,7 +21,7 @@ from explorer.core.errors import ExplorerError, NotAllowed, RequestError, Storag
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.given_roles import place_of
-from explorer.page.act.approvals import ShownRequest
+from explorer.page.approvals import ShownRequest
 from explorer.page.host import Identity
 from explorer.rights import PersonalRights, Place, Right, Roles
 from explorer.views.act.desk.draft import ChangeableTable
@@ -89,7 +89,7 @@ class ServerApprovals:
 
 
 class PersonalApprovals:
-    """The requests of a server, as one person may use them: a `explorer.page.act.approvals.Approvals`.
+    """The requests of a server, as one person may use them: a `explorer.page.approvals.Approvals`.
 
     Args:
         server: The requests of the server.

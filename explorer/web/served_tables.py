@@ -29,7 +29,7 @@ from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
-from explorer.page.act.approvals import Approvals
+from explorer.page.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables

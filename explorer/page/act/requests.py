@@ -1,7 +1,7 @@
 """Requests for approval in the Edit tab of one window: what a person asks, approves, declines, or withdraws.
 
 Drawing reads the shelf and begins no work. Handlers run on the loop and hand to a thread what makes a plan again. What
-is allowed is decided by `explorer.page.act.approvals.Approvals`.
+is allowed is decided by `explorer.page.approvals.Approvals`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Final
 from explorer.approvals.request import LONGEST_TEXT, ApprovalRequest
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.core.transaction.commit_plan import Plan
-from explorer.page.act.approvals import Approvals, ShownRequest
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address
+from explorer.page.approvals import Approvals, ShownRequest
 from explorer.page.window import Handler, Message, Window
 from explorer.views import TableView
 from explorer.views.act.desk.state import Ready

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.core.errors import ExplorerError
-from explorer.page.act.approvals import Approvals
 from explorer.page.address import Address
+from explorer.page.approvals import Approvals
 from explorer.views.act.request_view import RequestLine, request_line
 
 _MOST = 12

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from explorer import formatting as fmt
-from explorer.page.act.approvals import Approvals
 from explorer.page.address import Address
+from explorer.page.approvals import Approvals
 from explorer.page.findings import tone
 from explorer.page.pages import Rendered, bar
 from explorer.views.many_tables.choice import FACETS

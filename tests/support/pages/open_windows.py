@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from explorer.page.act.approvals import Approvals
 from explorer.page.address import address_of
+from explorer.page.approvals import Approvals
 from explorer.page.entry import Entry
 from explorer.page.host import Identity
 from explorer.page.table_session import TableSession
