@@ -128,6 +128,10 @@ class HomeSession(Session):
         self._reading.stop()
         self._visit.leave()
 
+    def arrived(self, rendered: Rendered) -> None:  # noqa: ARG002  # as the other kind of page has it
+        """Take what was drawn for what is shown of the notices."""
+        self._notices = ""
+
     # --- the page, on a thread
 
     def first(self) -> Steps[tuple[Rendered, bool]]:
@@ -311,7 +315,8 @@ class HomeSession(Session):
             return
 
         def shown(html: str) -> None:
-            if self._notices and html != self._notices:
+            drawn = self.shown.regions.get("lead", "")
+            if html != self._notices if self._notices else html.strip() not in drawn:
                 self.drawing.send_again("lead")
                 self.drawing.patch({"home-notices": html}, self.newest)
             self._notices = html
