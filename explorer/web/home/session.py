@@ -128,10 +128,6 @@ class HomeSession(Session):
         self._reading.stop()
         self._visit.leave()
 
-    def arrived(self, rendered: Rendered) -> None:  # noqa: ARG002  # as the other kind of page has it
-        """Take what was drawn for what is shown of the notices."""
-        self._notices = ""
-
     # --- the page, on a thread
 
     def first(self) -> Steps[tuple[Rendered, bool]]:
@@ -158,6 +154,7 @@ class HomeSession(Session):
 
     def arrived(self, rendered: Rendered) -> None:
         """Show rows that were read while the page was drawn: in it, they are as they were before."""
+        self._notices = ""
         rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
         if known := [row for row in rows if not row.pending]:
             self._show_read(known)
