@@ -203,7 +203,11 @@ class Sender:
 
     def _try(self, channel: Channel, taken: _Taken, now: int) -> None:
         message = msgspec.json.decode(taken.body, type=NoticeMessage)
-        answer = channel.send(OutgoingMessage(taken.id, taken.body, message), now / 1000)
+        try:
+            answer = channel.send(OutgoingMessage(taken.id, taken.body, message), now / 1000)
+        except Exception as error:  # noqa: BLE001  # without an answer it would be sent again at once; it is logged
+            log_failure(_log, f"channel {channel.name} failed", error)
+            answer = Answer(False, f"this is a bug: {type(error).__name__}")
         tries, after = taken.tries + 1, self._book.clock()
         status: DeliveryStatus = "sent" if answer.accepted else "waiting"
         if not answer.accepted and (answer.final or tries >= self._rules.tries):

@@ -109,7 +109,8 @@ class NoticeBoard:
         book = self.served.book
         try:
             lines = [line for each in book.notices() if (line := self._line(each)) is not None]
-            failing = [each for each in deliveries(book) if each.status != "sent"] if self.sees_all else []
+            sent = deliveries(book) if self.sees_all else ()
+            failing = [each for each in sent if each.status != "sent" and each.tries]
         except StorageError as error:
             return Board(problem=error.message if self.sees_all else "They cannot be read now.")
         shown = [line for line in lines if line.posted.state == "open"]

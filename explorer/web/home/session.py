@@ -154,6 +154,7 @@ class HomeSession(Session):
 
     def arrived(self, rendered: Rendered) -> None:
         """Show rows that were read while the page was drawn: in it, they are as they were before."""
+        self._notices = ""
         rows = [row for row in self._reading.rows(self._listed) if row.row_id in rendered.pending]
         if known := [row for row in rows if not row.pending]:
             self._show_read(known)
@@ -311,7 +312,8 @@ class HomeSession(Session):
             return
 
         def shown(html: str) -> None:
-            if self._notices and html != self._notices:
+            drawn = self.shown.regions.get("lead", "")
+            if html != self._notices if self._notices else html.strip() not in drawn:
                 self.drawing.send_again("lead")
                 self.drawing.patch({"home-notices": html}, self.newest)
             self._notices = html
