@@ -1,7 +1,7 @@
 """Turns at an engine that people share: a fair queue, in which whoever has least of the engine is next.
 
 A person's work waits in the person's own line. A place that becomes free goes to the person with the fewest turns under
-way, and among those to the one who waited longest for the last turn. Invariants: of several places one person never
+way, and among those to the one who has waited longest since the last turn. Invariants: of several places one person never
 has all, so somebody else's first turn waits for no one who came with many; a turn that is left, waiting or under way,
 frees its place at once; work that is part of a turn never waits for another one.
 """
@@ -78,8 +78,8 @@ class FairQueue:
         self._numbers = itertools.count(1)
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[Turn]] = {}
-        # When each person who waits was last served, or came.
-        self._served: dict[str, int] = {}
+        # Since when each person waits: the last turn, or since there was something to wait for.
+        self._since: dict[str, int] = {}
 
     def enter(self, person: str) -> Turn:
         """Take a turn, which begins now or waits.
@@ -97,9 +97,10 @@ class FairQueue:
                     field="jobs_per_person",
                     limit=self.most,
                 )
+            if not line:
+                self._since[person] = next(self._numbers)
             line.append(turn)
             self._waiting[person] = line
-            self._served.setdefault(person, next(self._numbers))
             self._serve()
             return turn
 
@@ -117,18 +118,18 @@ class FairQueue:
     def place_of(self, turn: Turn) -> int:
         """Return the place of a turn in the queue, from 1; 0 if it does not wait."""
         with self._lock:
-            running, served = Counter(self._running), dict(self._served)
+            running, since = Counter(self._running), dict(self._since)
             left = {person: deque(line) for person, line in self._waiting.items()}
-            numbers = itertools.count(max(served.values(), default=0) + 1)
+            numbers = itertools.count(max(since.values(), default=0) + 1)
             place = 0
             # Who is next as places become free, each of them first in the lines of those who have least.
             while left and not turn.has_begun:
                 place += 1
-                person = min(left, key=lambda each: (running[each], served[each]))
+                person = min(left, key=lambda each: (running[each], since[each]))
                 if left[person].popleft() is turn:
                     return place
                 running[person] += 1
-                served[person] = next(numbers)
+                since[person] = next(numbers)
                 if not left[person]:
                     del left[person]
             return 0
@@ -146,10 +147,10 @@ class FairQueue:
             able = [person for person in self._waiting if self._running[person] < self._most_running]
             if not able:
                 return
-            person = min(able, key=lambda each: (self._running[each], self._served[each]))
+            person = min(able, key=lambda each: (self._running[each], self._since[each]))
             turn = self._waiting[person].popleft()
             self._running[person] += 1
-            self._served[person] = next(self._numbers)
+            self._since[person] = next(self._numbers)
             if not self._waiting[person]:
                 del self._waiting[person]
             turn.begin()
@@ -159,7 +160,7 @@ class FairQueue:
             self._waiting.pop(person, None)
             if self._running[person] <= 0:
                 self._running.pop(person, None)
-                self._served.pop(person, None)
+                self._since.pop(person, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def test_threads_write_one_record(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_held_for_long_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = written(tmp_path, "ana")
-    monkeypatch.setattr("explorer.activity.record._PATIENCE", 0.05)
+    monkeypatch.setattr("explorer.activity.record.PATIENCE", 0.05)
     handle = os.open(record.files.lock, os.O_RDWR)
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(StorageError, match="Another program has held the lock"):

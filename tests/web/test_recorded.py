@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from explorer.activity.event import Event
 from explorer.activity.newest import NewestEntries
 from explorer.activity.reading import check_record, entries
 from explorer.activity.record import ActivityRecord
+from explorer.activity.writer import RecordWriter
 from explorer.page.act.form import ActDesk
 from explorer.page.host import Identity, KnownBy
-from explorer.views.act.desk.state import Ready
+from explorer.views.act.desk.state import Committing, Ready
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
@@ -58,13 +60,22 @@ def settled(window: Window) -> Window:
 
 
 def commit(window: Window) -> None:
-    state = window.session.work.of(ActDesk).state
-    assert isinstance(state, Ready)
-    window.ask("commit", name="orders", reason="Secret reason", digest=state.draft.plan.digest)
+    desk = window.session.work.of(ActDesk)
+    until(window, lambda: isinstance(desk.state, Ready))
+    window.ask("commit", name="orders", reason="Secret reason", digest=desk.state.draft.plan.digest)
+    until(window, lambda: not isinstance(desk.state, Committing))
     settled(window)
 
 
+def until(window: Window, holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < ends
+        window.turn()
+
+
 def events(record: ActivityRecord) -> list[Event]:
+    assert record.writer.flush(60)
     return [entry.event for entry in reversed(list(entries(record.files)))]
 
 
@@ -115,8 +126,11 @@ def test_rows_that_a_tab_opens_are_one_line_however_often_it_is_drawn(root: Path
 
 
 def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_order(
-    root: Path, record: ActivityRecord
+    root: Path, record: ActivityRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A busy machine takes its time.
+    monkeypatch.setattr("explorer.activity.record.PATIENCE", 60)
+    record._writer = RecordWriter(record, patience=60)
     window = settled(opened(root, record, "?t=w/orders&tab=overview"))
     heard = len(window.heard)
     with record.files.lock.open("a") as lock:
@@ -126,11 +140,11 @@ def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_o
         window.number = 3
         # The loop returned at once; what came after the export waits for it, and other windows do not.
         settled(window)
-        assert window.heard[heard:] == []
+        assert not {2, 3} & {message.get("number") for message in window.heard[heard:]}
         other = settled(opened(root, record, "?t=w/orders&tab=files"))
         assert "Files" in other.session.shown.title
     window.answer()
-    answered = [message["number"] for message in window.heard[heard:] if message.get("number")]
+    answered = [message["number"] for message in window.heard[heard:] if message.get("number") in {2, 3}]
     assert (answered[0], answered[-1]) == (2, 3)
     assert [event.what for event in events(record)] == ["schema"]
 
@@ -155,6 +169,7 @@ def test_an_export_is_recorded(root: Path, record: ActivityRecord) -> None:
 
 def test_the_page_joins_the_record_and_the_logs(root: Path, record: ActivityRecord) -> None:
     commit(settled(opened(root, record, DESCRIBE)))
+    assert record.writer.flush(60)
     record.add(Event(kind="refusal", outcome="refused", person="<script>alert(1)</script>", what="commit"))
     lead = settled(opened(root, record, "?show=activity")).session.shown.regions["lead"]
     assert lead.count("<tr>") == 1 + 3, "the commit is one line, with its reason out of the log"

@@ -312,6 +312,7 @@ def test_a_window_that_goes_on_to_another_table_needs_the_rights_on_both(root: P
 def test_the_page_says_what_is_missing_and_whom_to_ask(root: Path, record: ActivityRecord) -> None:
     window = Server(root, record, "auditor").window(f"?t={NAMES['own']}&tab=data")
     assert "You may not read rows of this table. Ask root." in window.session.shown.regions["lead"]
+    assert record.writer.flush(60)
     refused = [entry.event for entry in entries(record.files) if entry.event.kind == "refusal"]
     assert {(event.person, event.what, event.table) for event in refused} == {("ana", "rows", NAMES["own"])}
 
@@ -473,7 +474,7 @@ def test_an_export_that_does_not_exist_writes_no_line(root: Path, record: Activi
     settled(window, 4)
     assert [entry.event.what for entry in entries(record.files)] == []
     window.ask("download", list="files", format="json")
-    settled(window, 4)
+    assert record.writer.flush(60)
     assert [entry.event.what for entry in entries(record.files)] == ["files"]
 
 

@@ -26,6 +26,7 @@ _LAST: Final = re.compile(r'data-version-last="[^"]*[?;]v=(\d+)')
 _PROBLEM: Final = re.compile(r'data-kind="(\w+)"><b>([^<]*)</b> <span>([^<]*)')
 _LARGEST: Final = 2**27
 _PATIENCE: Final = 120.0
+_CLOSES_IN: Final = 20.0
 
 
 class PageFailed(AssertionError):
@@ -124,8 +125,7 @@ class ScriptedPage:
         """Leave the page."""
         if self._connection is not None:
             self._connection.close()
-        if self._reading is not None:
-            await asyncio.wait_for(self._reading, _PATIENCE)
+        await self._end()
 
     async def leave(self) -> None:
         """Break the connection off, as a machine does that loses its network."""
@@ -133,8 +133,14 @@ class ScriptedPage:
             if self._connection.stream is not None:
                 self._connection.stream.close()
             self._connection.close()
+        await self._end()
+
+    async def _end(self) -> None:
+        """Read to the end, which does not come by itself where the other side says nothing more."""
         if self._reading is not None:
-            await asyncio.wait_for(self._reading, _PATIENCE)
+            await asyncio.wait({self._reading}, timeout=_CLOSES_IN)
+            self._reading.cancel()
+            await asyncio.wait({self._reading})
 
     async def _connect(self, origin: str, token: str, headers: dict[str, str], patience: float) -> None:
         address = origin.replace("http", "ws", 1) + "/ws"
