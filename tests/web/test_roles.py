@@ -311,7 +311,9 @@ def test_a_window_that_goes_on_to_another_table_needs_the_rights_on_both(root: P
 
 def test_the_page_says_what_is_missing_and_whom_to_ask(root: Path, record: ActivityRecord) -> None:
     window = Server(root, record, "auditor").window(f"?t={NAMES['own']}&tab=data")
-    assert "You may not read rows of this table. Ask root." in window.session.shown.regions["lead"]
+    lead = window.session.shown.regions["lead"]
+    assert "You may not read rows of this table.</p>" in lead
+    assert "<b>What to do.</b> Ask root.</p>" in lead
     assert record.writer.flush(60)
     refused = [entry.event for entry in entries(record.files) if entry.event.kind == "refusal"]
     assert {(event.person, event.what, event.table) for event in refused} == {("ana", "rows", NAMES["own"])}

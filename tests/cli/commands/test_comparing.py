@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 
 import explorer
 from tests.cli.conftest import Call
-from tests.support.logs.small_logs import LONG_AGO, PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.logs.small_logs import PROTOCOL, add, metadata, write_log
 
 
 def _tables(root: Path) -> tuple[Path, Path]:
@@ -56,14 +57,21 @@ def test_keys_without_rows_and_a_table_that_is_not_there_are_refused(cli: Call, 
     assert "absent" in error["message"]
 
 
-def test_versions_to_compare_are_named_by_times_too(cli: Call, tmp_path: Path) -> None:
-    moments = [commit_info("WRITE", timestamp=LONG_AGO + day * 86_400_000) for day in range(3)]
+def _daily(folder: Path) -> datetime:
+    """Write a table with a commit a day, and return the time of its version 1."""
     start = [PROTOCOL, metadata({"id": "long"})]
-    write_log(tmp_path / "t", [[moments[0], *start], [moments[1], add("a", 3)], [moments[2], add("b", 4)]])
-    day = datetime.fromtimestamp(LONG_AGO / 1000 + 86_400, UTC)
-    ends = ("--version", f"{day:%Y-%m-%dT%H:%M:%SZ}", "--other-version", "v0")
-    result = cli("compare", tmp_path / "t", tmp_path / "t", *ends, "--json")
-    document = result.document()
+    write_log(folder, [start, [add("a", 3)], [add("b", 4)]])
+    begun = datetime(2026, 3, 2, tzinfo=UTC)
+    for version in range(3):
+        moment = (begun + timedelta(days=version)).timestamp()
+        os.utime(folder / "_delta_log" / f"{version:020}.json", (moment, moment))
+    return begun + timedelta(days=1)
+
+
+def test_versions_to_compare_are_named_by_times_too(cli: Call, tmp_path: Path) -> None:
+    moment = _daily(tmp_path / "t")
+    ends = ("--version", f"{moment:%Y-%m-%dT%H:%M:%SZ}", "--other-version", "v0")
+    document = cli("compare", tmp_path / "t", tmp_path / "t", *ends, "--json").document()
     assert (document["version"], document["otherVersion"]) == (1, 0)
     refused = cli("compare", tmp_path / "t", tmp_path / "t", "--other-version", "soonish")
     assert refused.code == 2
@@ -71,11 +79,8 @@ def test_versions_to_compare_are_named_by_times_too(cli: Call, tmp_path: Path) -
 
 
 def test_a_commit_to_undo_is_named_by_a_time_too(cli: Call, tmp_path: Path) -> None:
-    moments = [commit_info("WRITE", timestamp=LONG_AGO + day * 86_400_000) for day in range(3)]
-    start = [PROTOCOL, metadata({"id": "long"})]
-    write_log(tmp_path / "t", [[moments[0], *start], [moments[1], add("a", 3)], [moments[2], add("b", 4)]])
-    day = datetime.fromtimestamp(LONG_AGO / 1000 + 86_400, UTC)
-    result = cli("undo", tmp_path / "t", f"{day:%Y-%m-%dT%H:%M:%SZ}", "--no-check-rows")
+    moment = _daily(tmp_path / "t")
+    result = cli("undo", tmp_path / "t", f"{moment:%Y-%m-%dT%H:%M:%SZ}", "--no-check-rows")
     assert "Undo version 1" in result.out
 
 
