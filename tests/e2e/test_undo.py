@@ -103,7 +103,7 @@ def test_a_restore_past_an_erasure_is_refused_until_it_is_accepted_by_name(
     page.locator("#lead").get_by_text("Accept by name\u2026").click()
     page.get_by_label("Name of the guard").fill("restore")
     page.get_by_role("button", name="Accept by name").click()
-    page.locator("#lead").get_by_text("No guard to accept is called").wait_for()
+    page.locator("#notice").get_by_text("No guard to accept is called").wait_for()
     assert explorer.open_table(root / "people").latest_version() == 3
     if not page.get_by_label("Name of the guard").is_visible():
         page.locator("#lead").get_by_text("Accept by name\u2026").click()
