@@ -37,7 +37,7 @@ def test_a_case_outlives_a_reload_and_is_a_file_that_another_window_opens(opened
     page.get_by_role("button", name="Save note").first.click()
     settle(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download the case").click()
+        page.get_by_role("button", name="Download case file").click()
     download.value.save_as(tmp_path / "case.json")
     pins = json.loads((tmp_path / "case.json").read_text())["pins"]
     assert [(pin["kind"], pin.get("note", "")) for pin in pins] == [("commit", "the first loss"), ("diff", "")]

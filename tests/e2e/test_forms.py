@@ -11,7 +11,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/act/test_pages.py")
 
 def test_a_refused_answer_that_is_out_of_sight_is_one_press_away(opened: Any, watched: Any) -> None:
     watched.set_viewport_size({"width": 1024, "height": 420})
-    page = opened("?t=shop/reference/optimize&tab=act&act=add-constraint&f.name=positive&f.expression=nosuch+%3E+0")
+    page = opened("?t=shop/reference/optimize&tab=act&act=add-constraint&f.name=positive")
+    page.locator("#f-expression").fill("nosuch > 0")
     way = page.get_by_role("button", name="Show errors")
     way.scroll_into_view_if_needed()
     page.mouse.wheel(0, 4000)

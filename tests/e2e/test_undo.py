@@ -98,17 +98,17 @@ def test_a_restore_past_an_erasure_is_refused_until_it_is_accepted_by_name(
     assert "nightly load" in lost.inner_text()
     page.locator("#lead").get_by_text("erased rows return").wait_for()
     page.get_by_role("link", name="Preview plan").click()
-    page.get_by_text("Nothing is committed unless you accept this by name.").wait_for()
+    page.locator("#lead").get_by_text("Nothing is committed unless you accept this by name.").wait_for()
     assert page.locator("form[data-confirm]").count() == 0
-    page.get_by_text("Accept by name\u2026").click()
+    page.locator("#lead").get_by_text("Accept by name\u2026").click()
     page.get_by_label("Name of the guard").fill("restore")
     page.get_by_role("button", name="Accept by name").click()
-    page.get_by_text("No guard to accept is called").wait_for()
+    page.locator("#notice").get_by_text("No guard to accept is called").wait_for()
     assert explorer.open_table(root / "people").latest_version() == 3
     if not page.get_by_label("Name of the guard").is_visible():
-        page.get_by_text("Accept by name\u2026").click()
+        page.locator("#lead").get_by_text("Accept by name\u2026").click()
     page.get_by_label("Name of the guard").fill("erased-rows")
     page.get_by_role("button", name="Accept by name").click()
-    page.get_by_text("as you accepted erased-rows by name").first.wait_for()
+    page.locator("#lead").get_by_text("as you accepted erased-rows by name").first.wait_for()
     commit(page, "people", "the request was withdrawn", "Commit v4")
     assert explorer.open_table(root / "people").snapshot().num_files == 1
