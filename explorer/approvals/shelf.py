@@ -47,14 +47,21 @@ class Shelf:
     Args:
         folder: Where they are; it is made if it does not exist.
         record: The activity record that holds their digests.
+        changed: Called with each request that was made or changed, once that is on the disk.
 
     Raises:
         StorageError: The folder cannot be used.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], record: RecordFiles) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        record: RecordFiles,
+        changed: Callable[[ApprovalRequest], None] | None = None,
+    ) -> None:
         self.folder = Path(folder).expanduser().absolute()
         self.record = record
+        self._tell = changed or _untold
         with self._failing():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             mode = self.folder.stat().st_mode
@@ -103,7 +110,8 @@ class Shelf:
             number = max(self.numbers(), default=0) + 1
             request = make(number)
             self._replace(request, announce, event)
-            return request
+        self._tell(request)
+        return request
 
     def change(
         self,
@@ -127,7 +135,8 @@ class Shelf:
         with self._locked():
             request = change(self._verified(number, self._content(number), mend=True))
             self._replace(request, announce, event)
-            return request
+        self._tell(request)
+        return request
 
     # --- inside
 
@@ -276,6 +285,10 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _untold(_: ApprovalRequest) -> None:
+    """Do nothing: nobody is told of requests."""
 
 
 def _set_mode(handle: int, mode: int) -> None:

@@ -10,6 +10,7 @@ from explorer.activity.files import RecordFiles
 from explorer.activity.place import activity_place
 from explorer.activity.record import ActivityRecord
 from explorer.cli.in_force import in_force
+from explorer.configuration.records import Notices
 from explorer.core.errors import RequestError
 from explorer.notices.book import NoticeBook
 from explorer.notices.place import notices_place
@@ -32,6 +33,19 @@ def notice_book() -> NoticeBook:
             f"Notices are off: {NOTICES_VARIABLE}, or notices.folder, is off. Name a folder there.", field="folder"
         )
     return NoticeBook(NoticeStore(place))
+
+
+def used_book() -> NoticeBook | None:
+    """Return the notices if the configuration names any setting of them, or some were posted; None else.
+
+    Raises:
+        RequestError: A channel does not fit.
+    """
+    place, values = notices_place(), in_force().values
+    if place is None:
+        return None
+    book = NoticeBook(NoticeStore(place))
+    return book if book.store.exists or checked_channels(values) or values.notices != Notices() else None
 
 
 def notice_sender(book: NoticeBook, tell: Callable[[Event], None]) -> Sender:

@@ -43,7 +43,7 @@ def given_approvals() -> GivenApprovals | None:
         rules=tuple(GivenRule(rule.tables, rule.kinds, rule.commits) for rule in values.two_people),
         folder=values.approvals.folder,
         valid_days=values.approvals.valid_days,
-        accounts=tuple(tuple(filter(None, _SEPARATORS.split(text))) for text in values.approvals.same_person),
+        accounts=tuple(names for names in values.approvals.same_person),
     )
 
 
@@ -89,9 +89,11 @@ def command_approvals() -> CommandApprovals | None:
     from explorer.activity.place import activity_place
     from explorer.activity.record import ActivityRecord
     from explorer.approvals.decisions import Decisions
+    from explorer.approvals.notices import post_request
     from explorer.approvals.rules import resolved_rules
     from explorer.approvals.shelf import Shelf
     from explorer.catalogs.folders import served_roots
+    from explorer.cli.notice_desk import used_book
     from explorer.core.errors import RequestError
     from explorer.given_roles import resolved_roles
     from explorer.storage.served_root import configured_roots
@@ -109,7 +111,9 @@ def command_approvals() -> CommandApprovals | None:
     rules = resolved_rules(given.rules, roots, accounts=given.accounts, valid_days=given.valid_days)
     roles = resolved_roles(tuple(map(_given_role, values.roles)), roots, values.contact)
     record = ActivityRecord(place, program=f"delta-table-explorer/{VERSION}")
-    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files)
+    book = used_book()
+    told = None if book is None else partial(post_request, book)
+    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, told)
     person = system_person()
 
     def announce(event: Any) -> object:

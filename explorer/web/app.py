@@ -151,7 +151,14 @@ def create_app(
     given = resolved_roles(roles, catalog.roots, contact)
     of_all = None
     if approvals is not None and record is not None:
-        of_all = ServerApprovals(approvals, catalog, record, given, has_account)
+        of_all = ServerApprovals(
+            approvals,
+            catalog,
+            record,
+            given,
+            has_account=has_account,
+            notices=None if notices is None else notices.book,
+        )
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):

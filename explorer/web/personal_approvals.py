@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from explorer.activity.record import ActivityRecord
 from explorer.approvals.decisions import Decisions, Target
 from explorer.approvals.guarded_table import CommittingTable, GuardedTable
+from explorer.approvals.notices import post_request
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
 from explorer.approvals.rules import GivenApprovals, Rule, resolved_rules
@@ -21,6 +23,7 @@ from explorer.core.errors import ExplorerError, NotAllowed, RequestError, Storag
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.given_roles import place_of
+from explorer.notices.book import NoticeBook
 from explorer.page.approvals import ShownRequest
 from explorer.page.host import Identity
 from explorer.rights import PersonalRights, Place, Right, Roles
@@ -41,6 +44,7 @@ class ServerApprovals:
         record: The activity record.
         roles: Who may do what; None where everyone may all.
         has_account: Says whether the password file has a name; None without such a file.
+        notices: The notices, in which requests are told of; None for none.
 
     Raises:
         RequestError: A rule does not fit the served tables, or no role can approve.
@@ -53,7 +57,9 @@ class ServerApprovals:
         catalog: Catalog,
         record: ActivityRecord,
         roles: Roles | None,
+        *,
         has_account: Callable[[str], bool] | None = None,
+        notices: NoticeBook | None = None,
     ) -> None:
         self.rules = resolved_rules(given.rules, catalog.roots, accounts=given.accounts, valid_days=given.valid_days)
         if roles is not None and not any(grant.gives(Right.APPROVE) for grant in roles.grants):
@@ -63,7 +69,8 @@ class ServerApprovals:
                 field="two_people",
             )
         self.catalog = catalog
-        self.shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files)
+        told = None if notices is None else partial(post_request, notices)
+        self.shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, told)
         self._roles, self._has_account = roles, has_account
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, str], tuple[str, ...]] = {}

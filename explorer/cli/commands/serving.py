@@ -29,7 +29,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import emit, note, patience
 from explorer.cli.report_files import PASSPHRASE, signing_key
 from explorer.cli.tables import location_of
-from explorer.configuration.records import Limits, Notices, Serve
+from explorer.configuration.records import Limits, Serve
 from explorer.core.errors import EngineUnavailable, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.debug import quiet_handlers
@@ -391,20 +391,15 @@ def _serve(
 
 def _notices() -> ServedNotices | None:
     """Return the notices of the configuration, or those that `tripwires --watch` posted; None without either."""
-    from explorer.cli.notice_desk import notice_sender
-    from explorer.notices.book import NoticeBook
-    from explorer.notices.place import notices_place
+    from explorer.cli.notice_desk import notice_sender, used_book
     from explorer.notices.settings import checked_channels
-    from explorer.notices.store import NoticeStore
     from explorer.web.notice_board import ServedNotices
 
-    place, values = notices_place(), in_force().values
-    if place is None:
+    book, values = used_book(), in_force().values
+    if book is None:
         return None
-    book, channels = NoticeBook(NoticeStore(place)), checked_channels(values)
-    if not (book.store.exists or channels or values.notices != Notices()):
-        return None
-    return ServedNotices(book, partial(notice_sender, book) if channels else None, values.notices.zone)
+    sender = partial(notice_sender, book) if checked_channels(values) else None
+    return ServedNotices(book, sender, values.notices.zone)
 
 
 def _oidc() -> OidcSettings | None:

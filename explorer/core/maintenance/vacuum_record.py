@@ -55,7 +55,7 @@ class VacuumCommits:
         tags: Mapping[str, str] | None = None,
     ) -> None:
         self._log, self._plan, self._context = log, plan, context
-        self._user, self._reason, self._tags = user, reason, tags or {}
+        self._user, self._reason, self._tags = user, reason, dict(tags or {})
         self.versions: tuple[int, ...] = ()
         self.notes: tuple[str, ...] = ()
 

@@ -57,7 +57,7 @@ def commit_info(
         isolation: The level from `isolation_level`; None for that of the proposal.
         tags: Tags besides those of the proposal.
     """
-    all_tags = {**proposal.tags, **(tags or {})}
+    all_tags: JsonObject = {**proposal.tags, **(tags or {})}
     return CommitInfo(
         timestamp=now,
         in_commit_timestamp=timestamp,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from explorer.views.lake.record import KeptRecord
 
 from explorer.page.address import address_of
 from explorer.page.approvals import Approvals
@@ -15,6 +14,7 @@ from explorer.page.entry import Entry
 from explorer.page.host import Identity
 from explorer.page.table_session import TableSession
 from explorer.page.tables import Tables
+from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.session import HomeSession
 from explorer.web.home.tables import Shown
 from tests.support.pages.page_host import PageHost

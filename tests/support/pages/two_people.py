@@ -65,7 +65,7 @@ class TwoPeople:
         self.catalog = Catalog([str(root)], allow_commits=True, record=NewestEntries(self.record.files))
         self.roles = None if roles is None else resolved_roles(roles, self.catalog.roots)
         given = GivenApprovals((GivenRule(tables, kinds, commits),), str(place / "requests"), accounts=accounts)
-        self.of_all = ServerApprovals(given, self.catalog, self.record, self.roles, has_account)
+        self.of_all = ServerApprovals(given, self.catalog, self.record, self.roles, has_account=has_account)
 
     def approvals(self, identity: Identity) -> PersonalApprovals:
         """Return the requests as a person may use them."""

@@ -1,0 +1,51 @@
+"""Requests for approval among the notices: one that waits for a second person is an open notice."""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from explorer.approvals.request import ApprovalRequest
+from explorer.core.errors import StorageError
+from explorer.notices.book import NoticeBook
+from explorer.notices.notice import Notice
+
+_log = logging.getLogger(__name__)
+
+
+def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
+    """Post a request that waits as a notice; of one that waits no longer, say so.
+
+    Args:
+        book: The notices.
+        request: The request, as it is now.
+
+    Raises:
+        StorageError: The notice of a new request cannot be written; the request itself is made.
+    """
+    last = request.last
+    notice = Notice(
+        key=f"approval:{request.token}",
+        kind="approval",
+        severity="warning",
+        title=f"Request {request.number}: {request.kind} of {request.table} waits for a second person",
+        text=f"{request.asked_by.name} asks for it: {request.reason} Approve or decline it in the table's Edit tab.",
+        table=request.location,
+        name=request.table,
+        version=None if request.read_version < 0 else request.read_version,
+        when=last.time,
+    )
+    try:
+        with book.changes() as changes:
+            if request.state == "asked":
+                changes.post(notice)
+            elif changes.is_open(notice.key):
+                by = f" by {last.by.name}" if last.by is not None else ""
+                changes.resolve(msgspec.structs.replace(notice, text=f"It is {request.state} now{by}."))
+    except StorageError as error:
+        if request.state == "asked":
+            raise error.with_facts(
+                message=f"Request {request.number} is made, but no notice of it could be written. {error.message}"
+            ) from error
+        _log.error("the notice of request %d could not be resolved: %s", request.number, error)

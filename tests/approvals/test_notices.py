@@ -1,0 +1,65 @@
+"""Requests for approval among the notices: open while they wait, over when somebody decided, and each told once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from explorer.approvals.notices import post_request
+from explorer.approvals.shelf import Shelf
+from explorer.core.errors import StorageError
+from explorer.notices.book import NoticeBook, PostedNotice
+from explorer.notices.store import NoticeStore
+from tests.approvals.conftest import TARGET, Office
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> NoticeBook:
+    return NoticeBook(NoticeStore(tmp_path / "notices"))
+
+
+@pytest.fixture
+def told(office: Office, book: NoticeBook, tmp_path: Path) -> Office:
+    return replace(office, shelf=Shelf(tmp_path / "shelf", office.record.files, partial(post_request, book)))
+
+
+def _all(book: NoticeBook) -> list[PostedNotice]:
+    return list(book.notices(everything=True))
+
+
+def test_a_request_is_a_notice_as_long_as_it_waits(told: Office, book: NoticeBook) -> None:
+    number = told.ask(reason="the steward wants it").number
+    (waiting,) = _all(book)
+    assert (waiting.state, waiting.notice.kind, waiting.notice.name) == ("open", "approval", TARGET.name)
+    assert waiting.notice.title == f"Request {number}: set-description of lake/orders waits for a second person"
+    assert "ana asks for it: the steward wants it" in waiting.notice.text
+    assert waiting.notice.version == 1
+    told.approve(number)
+    (decided,) = _all(book)
+    assert (decided.state, decided.notice.text) == ("resolved", "It is approved now by ben.")
+    told.guarded().commit(told.plan())
+    assert _all(book) == [decided]
+
+
+@pytest.mark.parametrize("how", ["decline", "withdraw"])
+def test_a_request_that_is_closed_waits_no_more(how: str, told: Office, book: NoticeBook) -> None:
+    number = told.ask().number
+    if how == "decline":
+        told.desk("ben").decline(number, "not now", TARGET.place)
+    else:
+        told.desk("ana").withdraw(number)
+    (over,) = _all(book)
+    assert over.state == "resolved"
+    again = told.ask().number
+    assert again != number
+    assert sorted(each.state for each in _all(book)) == ["open", "resolved"]
+
+
+def test_a_notice_that_cannot_be_written_is_said_and_the_request_stays(told: Office, tmp_path: Path) -> None:
+    (tmp_path / "notices").write_text("no folder")
+    with pytest.raises(StorageError, match="Request 1 is made, but no notice of it could be written"):
+        told.ask()
+    assert told.shelf.get(1).state == "asked"
