@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import pytest
 from explorer.activity.reading import entries
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError
 from explorer.given_roles import GivenRole
+from explorer.page.act.form import ActDesk
 from explorer.page.host import Identity, KnownBy
 from explorer.rights import ROLES, Right
+from explorer.views.act.desk.state import Committing, Ended
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs
 from tests.support.pages.open_windows import Window
@@ -65,17 +69,31 @@ def planned(server: TwoPeople, who: Identity, query: str = PLAN) -> Window:
     return settled(window)
 
 
-def asked(server: TwoPeople, who: Identity, reason: str = "as agreed") -> Window:
-    window = planned(server, who)
-    window.ask("request-ask", reason=reason, digest=digest(window))
+def drawn(window: Window) -> Window:
+    """Draw the page of a window again, once what was asked of it is done."""
+    waited_for(window, lambda: not isinstance(window.session.work.of(ActDesk).state, Committing))
+    window.ask("go", query=window.session.query)
     return settled(window)
+
+
+def waited_for(window: Window, done: Callable[[], bool], seconds: float = 120) -> None:
+    ends = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < ends, told(window)
+        window.turn()
+
+
+def asked(server: TwoPeople, who: Identity, reason: str = "as agreed", query: str = PLAN) -> Window:
+    window = planned(server, who, query)
+    window.ask("request-ask", reason=reason, digest=digest(window))
+    return drawn(window)
 
 
 def decided(server: TwoPeople, who: Identity, what: str, number: int = 1, **fields: str) -> Window:
     window = settled(server.window(f"?t={TABLE}&tab=act&step=request&request={number}", who))
     shown = server.of_all.shelf.get(number).plan_digest
     window.ask(f"request-{what}", **({"request": str(number), "digest": shown, "note": "read it"} | fields))
-    return settled(window)
+    return drawn(window)
 
 
 def versions(root: Path) -> int:
@@ -83,19 +101,24 @@ def versions(root: Path) -> int:
 
 
 def commit(window: Window) -> Window:
+    """Press Commit, and wait for what comes of it."""
+    desk = window.session.work.of(ActDesk)
     window.ask("commit", name="orders", reason="mine", digest=digest(window))
-    return settled(window, 80)
+    waited_for(window, lambda: not isinstance(desk.state, Committing))
+    if isinstance(desk.state, Ended) and desk.state.receipt.outcome == "committed":
+        waited_for(window, lambda: "step=receipt" in window.session.query)
+    return drawn(window)
 
 
 # --- the whole approval
 
 
 def test_two_people_from_the_plan_to_the_receipt(server: TwoPeople, root: Path) -> None:
-    ana = planned(server, login("ana"))
-    assert 'id="ask"' in lead(ana)
-    assert 'id="commit"' not in lead(ana)
-    ana.ask("request-ask", reason="<i>as agreed</i>", digest=digest(ana))
-    assert "step=request&request=1" in settled(ana).session.query
+    before = planned(server, login("ana"))
+    assert 'id="ask"' in lead(before)
+    assert 'id="commit"' not in lead(before)
+    ana = asked(server, login("ana"), "<i>as agreed</i>")
+    assert "step=request&request=1" in ana.session.query
     assert "&lt;i&gt;as agreed&lt;/i&gt;" in lead(ana), "a reason is a text"
     assert 'data-state="asked"' in lead(ana)
     assert "You asked for this change" in lead(ana)
@@ -152,9 +175,7 @@ def test_a_request_is_declined_with_a_note_and_withdrawn_by_its_maker(server: Tw
 
 def test_a_plan_that_goes_stale_says_what_changed(server: TwoPeople, root: Path) -> None:
     restore = f"?t={TABLE}&tab=act&act=restore&f.version=0&step=plan"
-    ana = planned(server, login("ana"), restore)
-    ana.ask("request-ask", reason="back", digest=digest(ana))
-    settled(ana)
+    asked(server, login("ana"), query=restore)
     small_logs.write_log(root / "eu" / "orders", [[small_logs.commit_info("WRITE"), small_logs.add("2.parquet", 5)]], 2)
     ben = decided(server, login("ben"), "approve")
     assert 'data-state="stale"' in lead(ben)
@@ -174,7 +195,7 @@ def test_no_message_of_the_maker_commits_without_an_approval(server: TwoPeople, 
         shown = digest(window)
         for kind in at_least_one(["person", "commit", "try-again", "request-approve"]):
             window.ask(kind, name="orders", reason="mine", digest=shown, request="1", note="ben says so")
-            settled(window, 40)
+            drawn(window)
             tries[kind] += 1
             assert versions(root) == 2, kind
     approving = decided(server, login("ana", session="a third one"), "approve")
