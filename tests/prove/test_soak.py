@@ -24,6 +24,9 @@ from typing import Final
 
 import pytest
 from deltalake import DeltaTable
+from tornado.iostream import StreamClosedError
+from tornado.simple_httpclient import HTTPStreamClosedError
+from tornado.websocket import WebSocketClosedError
 
 from explorer.web.serving.people.password_file import write_user
 from tests.prove.racers.steady_writer import begin
@@ -45,6 +48,7 @@ WARM: Final = min(300.0, SECONDS / 3)
 MOST_GROWTH: Final = 96
 """MiB that the server may take more at the end than when it was warm, and after pages that were left."""
 _PATIENCE: Final = float(os.environ.get("DELTA_SOAK_PATIENCE", "300"))
+_TRIES: Final = 6
 _TABS: Final = ("overview", "diff", "columns", "files", "statistics", "data", "changes", "audit", "deletion-vectors")
 
 pytestmark = pytest.mark.timeout(SECONDS + 3_600)
@@ -195,8 +199,18 @@ class Person:
         if self.page is not None:
             await (self.page.close() if self._random.random() < 0.7 else self.page.leave())
             self._forget()
-        self.did["opened"] += 1
-        self.page = await ScriptedPage.open(self._server.pages.origin, query, cookie=self._cookie, patience=_PATIENCE)
+        for _ in range(_TRIES):
+            self.did["opened"] += 1
+            try:
+                origin, cookie = self._server.pages.origin, self._cookie
+                self.page = await ScriptedPage.open(origin, query, cookie=cookie, patience=_PATIENCE)
+            except (HTTPStreamClosedError, StreamClosedError, WebSocketClosedError):
+                # The server closes a connection that says nothing for 20 s, as of a machine that does not get to it. A
+                # browser opens another one.
+                self.did["opened again"] += 1
+            else:
+                return
+        pytest.fail(f"{query} could not be opened {_TRIES} times")
 
     def _forget(self) -> None:
         assert self.page is not None

@@ -94,9 +94,9 @@ def test_a_commit_is_recorded_where_a_record_is_configured(
     monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
     done = cli("commit", orders, intent, "--reason", "why", "--user", "ada", "--yes", "--json").document()
     begun, ended = recorded(tmp_path / "kept")
-    assert [(event.kind, event.what, event.person, event.digest) for event in (begun, ended)] == 2 * [
-        (kind, what, "ada", done["planDigest"])
-    ]
+    assert [(event.kind, event.what, event.person) for event in (begun, ended)] == 2 * [(kind, what, "ada")]
+    assert begun.digest == ended.digest
+    assert kind == "maintenance" or begun.digest == done["planDigest"]
     assert (begun.outcome, ended.outcome, ended.refers_to, ended.version) == ("begun", "committed", 1, done["version"])
     assert ended.table == explorer.open_table(orders).location
     assert "secret words" not in RecordFiles.at(tmp_path / "kept").current.read_text()
@@ -108,7 +108,7 @@ def test_an_undo_and_a_new_table_are_recorded_and_a_refused_plan_is_not(
     monkeypatch.setenv(ACTIVITY_VARIABLE, str(tmp_path / "kept"))
     described = '{"kind": "set-description", "description": "x"}'
     assert cli("commit", orders, described, "--reason", "why", "--yes").code == 0
-    assert cli("undo", orders, "--reason", "why", "--yes").code == 0
+    assert cli("undo", orders, "--commit", "--reason", "why", "--yes").code == 0
     schema = '{"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": true, "metadata": {}}]}'
     create = f'{{"kind": "create-table", "schema": {schema}}}'
     assert cli("commit", tmp_path / "new", create, "--reason", "why", "--yes").code == 0
