@@ -144,16 +144,14 @@ class Decisions:
         """Return why the person cannot approve or decline a request; empty if that is possible."""
         if self.person is None:
             return _NO_IDENTITY.format("approve a change")
-        if not self._may(Right.APPROVE, place, self.person):
-            return "You may not approve changes of this table."
+        if self.person.key == request.asked_by.key:
+            return "You asked for this change, so another person must approve it."
         if is_same_person(self.person, request.asked_by, self.rules.accounts):
-            if self.person.key == request.asked_by.key:
-                return "You asked for this change, so another person must approve it."
             return (
                 f"{request.asked_by.name} asked for this change, and counts as the same person as you. Another person "
                 "must approve it."
             )
-        return ""
+        return "" if self._may(Right.APPROVE, place, self.person) else "You may not approve changes of this table."
 
     def approve(
         self, number: int, note: str, place: Place, remake: Callable[[ApprovalRequest], Plan], *, shown: str = ""
