@@ -1,9 +1,9 @@
 """Turns at an engine that people share: a fair queue, in which whoever has least of the engine is next.
 
 A person's work waits in the person's own line. A place that becomes free goes to the person with the fewest turns under
-way, and among those to the one who has waited longest since the last turn. Invariants: of several places one person never
-has all, so somebody else's first turn waits for no one who came with many; a turn that is left, waiting or under way,
-frees its place at once; work that is part of a turn never waits for another one.
+way, and among those to the one who has waited longest since the last turn. Invariants: of several places one person
+never has all, so somebody else's first turn waits for no one who came with many; a turn that is left, waiting or under
+way, frees its place at once; work that is part of a turn never waits for another one.
 """
 
 from __future__ import annotations
