@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from explorer.core.errors import LimitReached
 from explorer.page.host import Identity, KnownBy
+from explorer.turns import Line, own_line
 from explorer.web.limits import PersonLimits, ServerLimits
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
@@ -110,3 +112,18 @@ def test_the_activity_page_says_what_the_server_holds_and_names_nobody(root: Pat
     assert "This server has 3 pages open by 2 people, 0 jobs on Spark and 0 in its queue, 0 exports under way" in lead
     assert "in memory" in lead
     assert "ben" not in lead
+
+
+def test_what_a_window_begins_is_in_the_line_of_its_person(root: Path) -> None:
+    limits = ServerLimits(PersonLimits())
+    opened, seen, done = window(root, limits), list[Line | None](), threading.Event()
+
+    def work() -> None:
+        seen.append(own_line())
+        done.set()
+
+    opened.session.begin(work)
+    assert done.wait(60)
+    opened.session.tasks.guarded(work, 0)
+    assert seen == 2 * [Line(limits.queue, "ana")]
+    assert own_line() is None, "what follows on the loop is somebody else's"
