@@ -127,6 +127,8 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in facts.items()
         if name not in {"error", "message"} and value not in (None, "", [], ())
+        # The place of a table that was not found is said once.
+        if name != "table" or value != facts.get("location")
     )
     named = facts.get("nearest")
     return Problem(
