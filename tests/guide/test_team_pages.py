@@ -61,7 +61,9 @@ def _units() -> list[str]:
 
 
 def test_the_units_start_commands_that_there_are() -> None:
-    starts = [start for unit in _units() for start in re.findall(r"^ExecStart=\S+/(delta-explorer .+)$", unit, re.M)]
+    starts = [
+        start for unit in _units() for start in re.findall(r"^ExecStart=\S+/(delta-explorer .+)$", unit, re.MULTILINE)
+    ]
     assert [_parse(start) for start in starts] == ["serve", "tripwires"]
 
 
