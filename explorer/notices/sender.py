@@ -20,8 +20,8 @@ import msgspec
 
 from explorer.activity.event import Event
 from explorer.core.errors import StorageError
-from explorer.core.protocol.day_hours import DayHours
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.times import DayHours
 from explorer.debug import log_failure
 from explorer.notices.book import NoticeBook
 from explorer.notices.channel import Answer, Channel, OutgoingMessage

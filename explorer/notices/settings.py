@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.day_hours import DayHours
 from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.times import DayHours
 from explorer.notices.channel import Channel
 from explorer.notices.mail import Mail
 from explorer.notices.sender import SendingRules

@@ -56,16 +56,23 @@ def test_a_command_that_is_not_run_has_the_options_that_it_names(line: str) -> N
     assert _parse(line) == line.split()[1]
 
 
-def test_the_unit_starts_a_command_that_there_is() -> None:
-    (start,) = re.findall(r"^ExecStart=\S+/(delta-explorer .+)$", _block("ini"), re.MULTILINE)
-    assert _parse(start) == "serve"
+def _units() -> list[str]:
+    return [block.text for block in blocks_of(TEAM) if block.language == "ini"]
+
+
+def test_the_units_start_commands_that_there_are() -> None:
+    starts = [
+        start for unit in _units() for start in re.findall(r"^ExecStart=\S+/(delta-explorer .+)$", unit, re.MULTILINE)
+    ]
+    assert [_parse(start) for start in starts] == ["serve", "tripwires"]
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 1])
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, place: int) -> None:
     own = str(Path(sys.executable).with_name("delta-explorer"))
     unit = tmp_path / "delta-explorer.service"
-    unit.write_text(_block("ini").replace("/opt/explorer/bin/delta-explorer", own), "utf-8")
+    unit.write_text(_units()[place].replace("/opt/explorer/bin/delta-explorer", own), "utf-8")
     verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
     assert (verified.returncode, [line for line in verified.stderr.splitlines() if unit.name in line]) == (0, [])
 

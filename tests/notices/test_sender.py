@@ -17,7 +17,7 @@ import pytest
 
 from explorer.activity.event import Event
 from explorer.core.errors import StorageError
-from explorer.core.protocol.day_hours import DayHours
+from explorer.core.protocol.times import DayHours
 from explorer.notices.book import NoticeBook
 from explorer.notices.sender import Sender, SendingRules, deliveries
 from explorer.notices.webhook import Webhook

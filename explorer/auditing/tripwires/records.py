@@ -23,10 +23,9 @@ from typing import Final, Literal
 import msgspec
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.day_hours import DayHours
 from explorer.core.protocol.limits import check_dotted_names
 from explorer.core.protocol.table_properties.values import interval
-from explorer.core.protocol.times import span_milliseconds, zone_named
+from explorer.core.protocol.times import DayHours, span_milliseconds, zone_named
 
 _HEAD: Final = re.compile(r"^\s*\[\[\s*tripwire\s*\]\]")
 _LINE: Final = re.compile(r"at line (\d+)")

@@ -25,11 +25,11 @@ from explorer.cli.arguments import (
     use_clients,
     use_spark,
 )
-from explorer.cli.commands.reports import ReportOptions, is_severe, print_findings, report
 from explorer.cli.errors import exit_code, facts_of
 from explorer.cli.in_force import roots_of
 from explorer.cli.output import complain, counting, emit, listing, note
 from explorer.cli.report_files import check_place
+from explorer.cli.reports import ReportOptions, is_severe, print_findings, report
 from explorer.cli.tables import location_of, open_root
 from explorer.core.errors import EngineUnavailable, ExplorerError, RequestError
 from explorer.fleet import SCHEMA, TableAudit, audits, ranked, row_of

@@ -7,7 +7,8 @@ Invariants: conversions are exact and round towards the past; every moment that 
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
 from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
@@ -19,6 +20,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _FIRST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 _LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+_HOURS: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)")
 
 
 def milliseconds(moment: datetime) -> int:
@@ -163,3 +165,38 @@ def zone_named(name: str) -> tzinfo:
         raise RequestError(
             f"Unknown time zone {name!r}. Use an IANA name such as Europe/Berlin.", found=name
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class DayHours:
+    """Hours of each day, such as ``07:00-19:00``; if they end before they begin, they lead over midnight.
+
+    Attributes:
+        begins, ends: The first moment, and the first one after them.
+        zone: The name of the time zone.
+    """
+
+    begins: time
+    ends: time
+    zone: str = "UTC"
+
+    @classmethod
+    def read(cls, text: str, zone: str = "UTC") -> DayHours:
+        """Return the hours of a text.
+
+        Raises:
+            ValueError: It is none.
+            RequestError: There is no such zone.
+        """
+        match = _HOURS.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(text)
+        zone_named(zone)
+        return cls(time.fromisoformat(match[1]), time.fromisoformat(match[2]), zone)
+
+    def hold(self, moment: datetime) -> bool:
+        """Return whether a time, with a zone, is within them."""
+        at = moment.astimezone(zone_named(self.zone)).time()
+        if self.begins <= self.ends:
+            return self.begins <= at < self.ends
+        return at >= self.begins or at < self.ends
