@@ -1,6 +1,7 @@
 """Times in words in an intent become ISO 8601: words mean another time tomorrow, and a plan is kept and logged.
 
-Invariants: a time that is ISO 8601 with a zone, and an interval, stay as they are; a time without a zone is UTC.
+Invariants: a time that is ISO 8601 with a zone, and an interval, stay as they are; a time without a zone is UTC. The
+module that reads words is loaded for them alone: most intents have no time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.protocol.times import aware_moment, older_than
 from explorer.core.transaction.intents.records import CleanLog, Intent, Restore, Vacuum
-from explorer.core.versions.commits.time_words import EXAMPLES, NO_TIME, stated_time
 
 __all__ = ["age_in_words", "dated"]
 
@@ -53,6 +53,8 @@ def age_in_words(text: str, now: datetime) -> datetime | None:
         pass
     else:
         return None
+    from explorer.core.versions.commits.time_words import EXAMPLES, NO_TIME, stated_time
+
     try:
         return stated_time(text, now).moment
     except RequestError as error:
@@ -69,6 +71,8 @@ def _restored(text: str, now: datetime) -> str:
     try:
         aware_moment(text)
     except RequestError:
+        from explorer.core.versions.commits.time_words import stated_time
+
         try:
             return _iso(stated_time(text, now).moment)
         except RequestError as error:
