@@ -14,7 +14,7 @@ itself on the very version that it writes after. Another answer makes the reques
       ▼          ▼             ▼
       declined   withdrawn     stale
 
-Invariants: `GuardedTable` is the one way to a commit of a table with rules, so no message gets round it. An approval
+Always: `GuardedTable` is the one way to a commit of a table with rules, so no message gets round it. An approval
 is of one plan, and is used once. Who asks never approves: people are compared by issuer and subject, by name, by
 e-mail, and by the accounts that the configuration calls one person; who has no identity does neither. The rights of
 both are asked for when they act, and again at the commit. Each state is on the disk with its digest in the activity

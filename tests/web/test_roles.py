@@ -171,6 +171,9 @@ def test_no_message_or_export_of_any_role_does_more_than_its_right(
             handled.clear()
             window.number += 1
             window.send(message, number=window.number, list=export, query=window.session.query)
+            # What is recorded first is handled in a later turn.
+            assert record.writer.flush(60)
+            settled(window, 3)
             right = right_of_message(message, export)
             assert right is not None
             allowed = right in rights or (kind == "hidden" and right is Right.SEE)

@@ -96,7 +96,13 @@ class DocumentHandler(PageHandler):
                     await self._answer(identity)
             except LimitReached as error:
                 self.answer_refusal(
-                    Refusal("Too many pages", error.message, "When some are closed, open this page again.", status=429, again=True)
+                    Refusal(
+                        "Too many pages",
+                        error.message,
+                        "When some are closed, open this page again.",
+                        status=429,
+                        again=True,
+                    )
                 )
         elif isinstance(self._access, ProxyAccess):
             self.answer_refusal(_NOT_NAMED)

@@ -147,7 +147,7 @@ def test_numbers_beyond_all_bounds_are_refused_by_name(key: str, value: object) 
 
 @pytest.mark.parametrize("kind", ["clean-log", "vacuum"])
 @pytest.mark.parametrize(
-    "age", ["interval 99999999999999999999 days", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "yesterday"]
+    "age", ["interval 99999999999999999999 days", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "some day"]
 )
 def test_ages_beyond_all_times_are_refused_by_name(kind: str, age: str) -> None:
     found = table({0: (PROTOCOL, METADATA, add("a"))})
