@@ -44,7 +44,7 @@ _COMMANDS: Final = {
     "compare": "comparing",
     "retention": "retention",
     "compatibility": "compatibility",
-    "verify": "integrity",
+    "verify": "evidence",
     "audit": "audit",
     "blame": "blame",
     "pin": "evidence",

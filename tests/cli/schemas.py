@@ -19,8 +19,8 @@ from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.comparing import CompareDocument
 from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.config import CacheLine, ConfigDocument
+from explorer.cli.commands.evidence import VerifyDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
-from explorer.cli.commands.integrity import VerifyDocument
 from explorer.cli.commands.notices import ChannelTest
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile

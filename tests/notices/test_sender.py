@@ -412,3 +412,4 @@ def test_a_running_sender_sends_what_is_posted_and_ends(tmp_path: Path) -> None:
         receiver.wait(1)
         sender.end()
         sender.end()
+    assert len(receiver.got) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.page.address import Address
 from explorer.page.kept_results import KeptResults
-from explorer.page.shared_results import SharedState, shared_state, size_of
+from explorer.page.tabs.shared_results import SharedState, shared_state, size_of
 from explorer.page.tabs.table_pair import PairWork
 from explorer.views import TableView
 from explorer.views.rows.spark_work import Shareable

@@ -192,4 +192,6 @@ def test_a_service_sends_what_is_new_and_ends_when_it_is_told(lake: Path, tmp_pa
 def test_a_round_that_is_stopped_ends(lake: Path, book: NoticeBook) -> None:
     watch = watch_of(lake, book)
     watch.stop()
+    began = book.clock()
     watch.run(timedelta(hours=1))
+    assert book.clock() - began < 600_000

@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 
 from explorer import formatting as fmt
 from explorer.page.address import Address
-from explorer.page.shared_results import SharedState, share_result, shared_state
+from explorer.page.tabs.shared_results import SharedState, share_result, shared_state
 from explorer.page.window import Handler, Message, NewWindow, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.columns.card import ColumnCard, LeafColumn, column_card, column_named

@@ -12,9 +12,9 @@ from explorer.core.protocol.json_values import JsonObject
 from explorer.first_rows.first_rows import SparkOnly
 from explorer.page.address import Address
 from explorer.page.kept_results import KeptResults
-from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Tab, TabSpec
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.shared_results import share_handlers, shared_state
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import Listing

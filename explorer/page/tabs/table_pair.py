@@ -17,10 +17,10 @@ from explorer.core.transaction.alignment import alignment
 from explorer.core.versions.table_comparison import compare_tables
 from explorer.page.address import Address
 from explorer.page.kept_results import KeptResults
-from explorer.page.shared_results import share_handlers, shared_state
 from explorer.page.tab_spec import Document, Tab, arranged
 from explorer.page.tables import Tables
 from explorer.page.tabs.data_messages import LONGEST_QUESTION, begin_reading
+from explorer.page.tabs.shared_results import share_handlers, shared_state
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableFacts, TableView
 from explorer.views.listing import Listing
