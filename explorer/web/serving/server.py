@@ -111,7 +111,7 @@ def serve(
         roles=roles,
         contact=contact,
         approvals=approvals,
-        has_account=None if users is None else lambda name: users.hash_of(name) is not None,
+        has_account=None if users is None else users.has,
     )
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
