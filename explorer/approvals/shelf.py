@@ -312,7 +312,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 
 def _set_mode(handle: int, mode: int) -> None:
-    """Give a file its mode, of which the mask of the process takes a part; one of another member of the group has it."""
+    """Give a file of this user its mode, of which the mask of the process may have taken a part."""
     status = os.fstat(handle)
     if status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) != mode:
         os.fchmod(handle, mode)

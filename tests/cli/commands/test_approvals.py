@@ -61,7 +61,13 @@ def as_user(number: int, place: Path, *texts: str) -> dict[str, Any]:
         f"import os, sys; from explorer.cli.app import run; [run(each) for each in {before!r}]; "
         f"os.setgid(0); os.setuid({number}); sys.exit(run(sys.argv[1:]))"
     )
-    environment = os.environ | {"LOGNAME": "ben", "USER": "ben", "SUDO_USER": "ben", "HOME": "/", "DELTA_EXPLORER_CACHE": "off"}
+    environment = os.environ | {
+        "LOGNAME": "ben",
+        "USER": "ben",
+        "SUDO_USER": "ben",
+        "HOME": "/",
+        "DELTA_EXPLORER_CACHE": "off",
+    }
     done = subprocess.run(
         [sys.executable, "-c", program, *texts],
         capture_output=True, check=False, cwd=REPOSITORY, env=environment, text=True,
