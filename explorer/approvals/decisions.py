@@ -19,7 +19,7 @@ from explorer.activity.event import Event
 from explorer.approvals.person import Person, is_same_person
 from explorer.approvals.request import LONGEST_TEXT, ApprovalRequest, Step
 from explorer.approvals.rules import Rule, Rules
-from explorer.approvals.shelf import Announce, Shelf
+from explorer.approvals.shelf import Announce, Claim, Shelf
 from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, RequestError
 from explorer.core.transaction.approval import Approval, answers_of_plan, changed_answers
 from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
@@ -48,10 +48,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to commit one plan, once: the request that was taken for it, and its approval."""
+    """Leave to commit one plan, once: the request that was taken for it, its approval, and the claim on it."""
 
     request: ApprovalRequest
     approval: Approval
+    claim: Claim
 
 
 class Decisions:
@@ -256,8 +257,17 @@ class Decisions:
             begun = now.after(self._step("begun"))
             return msgspec.structs.replace(begun, transaction=transaction)
 
-        begun = self._change(request, change)
-        return Permit(begun, begun.approval)
+        claim = self.shelf.claim(request.number)
+        if claim is None:
+            raise RequestError(
+                f"A commit under request {request.number} is under way. Wait for its outcome.", field="request"
+            )
+        try:
+            begun = self._change(request, change)
+        except BaseException:
+            claim.close()
+            raise
+        return Permit(begun, begun.approval, claim)
 
     def ended(self, permit: Permit, result: PlanResult) -> str:
         """Take notice of how a commit under a permit ended; return a note where that could not be written down."""
@@ -293,6 +303,15 @@ class Decisions:
         request = self.shelf.get(number)
         if request.state != "committing" or self._clock() - datetime.fromisoformat(request.last.time) < _PATIENCE:
             return request
+        claim = self.shelf.claim(number)
+        if claim is None:
+            return request  # it runs
+        try:
+            return self._resolved(request, find)
+        finally:
+            claim.close()
+
+    def _resolved(self, request: ApprovalRequest, find: Callable[[str], int | None]) -> ApprovalRequest:
         if request.transaction is None:
             return self._change(request, lambda now: now.after(self._step("stale", _PARTLY)))
         version = find(request.transaction)

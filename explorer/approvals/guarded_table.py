@@ -136,8 +136,10 @@ def commit_guarded(
         result = table.commit(
             plan, reason=request.reason, user=request.asked_by.name, approval=permit.approval, **options
         )
+        note = decisions.ended(permit, result)
     except BaseException as error:
         decisions.broke_off(permit, plan, error)
         raise
-    note = decisions.ended(permit, result)
+    finally:
+        permit.claim.close()
     return msgspec.structs.replace(result, notes=(*result.notes, note)) if note else result

@@ -132,6 +132,7 @@ class ApprovalRequest(JsonRecord, frozen=True, kw_only=True):
             request=self.number,
             asked_by=self.asked_by.name,
             approved_by=self.approved_by.name,
+            reason=self.reason,
             digest=self.plan_digest,
             answers=self.answers,
         )

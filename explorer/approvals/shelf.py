@@ -2,6 +2,7 @@
 
 00000007.json        the request
 00000007.json.next   the request after a step, until the step is in the activity record
+00000007.running     held as long as a commit under its approval runs
 lock                 held for the time of a change
 
 Invariants: a change holds the lock, so that of two people who press at once one is first, and the other is told. The
@@ -39,6 +40,23 @@ _FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _GROUP: Final = 0o020
 _OTHERS: Final = 0o002
 _DECODER: Final = msgspec.json.Decoder(ApprovalRequest)
+
+
+class Claim:
+    """What a commit under an approval holds while it runs.
+
+    Args:
+        handle: The file that is locked.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+
+    def close(self) -> None:
+        """Give it up."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
 
 class Shelf:
@@ -137,6 +155,21 @@ class Shelf:
             self._replace(request, announce, event)
         self._tell(request)
         return request
+
+    def claim(self, number: int) -> Claim | None:
+        """Return the claim of a commit on a request, as long as that runs; None if another one has it.
+
+        It ends with the program that holds it, so that only a commit that runs keeps others away.
+        """
+        with self._failing():
+            handle = os.open(self.folder / f"{number:08}.running", os.O_RDWR | os.O_CREAT | _FLAGS, self._mode)
+            _set_mode(handle, self._mode)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        return Claim(handle)
 
     # --- inside
 
@@ -292,7 +325,7 @@ def _untold(_: ApprovalRequest) -> None:
 
 
 def _set_mode(handle: int, mode: int) -> None:
-    """Give a file its mode, of which the process's mask takes a part; a file of another member has its own."""
+    """Give a file of this user its mode, of which the mask of the process may have taken a part."""
     status = os.fstat(handle)
     if status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) != mode:
         os.fchmod(handle, mode)

@@ -55,7 +55,7 @@ class PersonalTables:
     ) -> None:
         self._catalog, self._recorder = catalog, recorder
         self.approvals: Approvals | None = approvals
-        self._guard = None if approvals is None else approvals.guarded
+        self._guards = approvals
         self.rights = rights or PersonalRights()
         self.key, self.picks_files = catalog.key, catalog.picks_files
         self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
@@ -84,7 +84,7 @@ class PersonalTables:
         """Open a table for a desk alone: its commits are recorded, and those that need a second person have one."""
         self.require(Right.COMMIT, name)
         table = self._catalog.open(name)
-        guarded: ChangeableTable = table if self._guard is None else self._guard(name, table)
+        guarded: ChangeableTable = table if self._guards is None else self._guards.guarded(name, table)
         return RecordedTable(guarded, name, self._recorder)
 
     def check_source(self, name: str, source: str) -> None:

@@ -36,6 +36,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         request: The number of the request.
         asked_by, approved_by: The two people, by name.
+        reason: Why, as it was approved; that of the commit.
         digest: That of the plan that was asked for.
         answers: The answers of the plan that was approved; see `answers_of_plan`.
     """
@@ -43,6 +44,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     request: int
     asked_by: str
     approved_by: str
+    reason: str
     digest: str
     answers: JsonObject
 
@@ -110,6 +112,7 @@ def approved(plan: Any, approval: Approval | None) -> Any:
         "request": approval.request,
         "askedBy": approval.asked_by,
         "approvedBy": approval.approved_by,
+        "reason": approval.reason,
         "approvedPlan": approval.digest,
     }
     if changes:

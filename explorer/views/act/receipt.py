@@ -62,6 +62,9 @@ class Receipt:
 def receipt(result: PlanResult, approved: Plan, reason: str, user: str | None) -> Receipt:
     """Describe the outcome of a commit."""
     title, text, tone = _OUTCOMES[result.outcome]
+    # What a second person approved has the reason and the name that were approved, whatever was typed since.
+    said = next((guard.evidence for guard in result.plan.guards if guard.name == "approval"), {})
+    reason, user = str(said.get("reason", reason)), str(said.get("askedBy", user or "")) or None
     if isinstance(result, MaintenanceResult):
         assert isinstance(approved, MaintenancePlan)
         shown = _done(result, approved, title, text, tone)

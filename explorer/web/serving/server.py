@@ -122,7 +122,7 @@ def serve(
         limits=counted,
         notices=notices,
         approvals=approvals,
-        has_account=None if users is None else lambda name: users.hash_of(name) is not None,
+        has_account=None if users is None else users.has,
     )
     sender = None if notices is None or notices.sender is None else notices.sender(_telling(record))
     sockets = bind(address, port)

@@ -80,7 +80,8 @@ class TwoPeople:
         tables, entry, own = self._parts(identity)
         if address_of(query).table:
             return Window(tables, query, identity=identity, entry=entry)
-        return Window(tables._catalog, query, identity=identity, entry=entry, approvals=own)
+        shown: Any = tables._catalog
+        return Window(shown, query, identity=identity, entry=entry, approvals=own)
 
     def _parts(self, identity: Identity) -> tuple[PersonalTables, PersonalEntry, PersonalApprovals]:
         recorder = Recorder(self.record, identity)

@@ -50,6 +50,10 @@ class PasswordFile:
         """Return the current hash of a person's password; None if the person may not sign in."""
         return self._current().get(name)
 
+    def has(self, name: str) -> bool:
+        """Return whether a person may sign in now."""
+        return self.hash_of(name) is not None
+
     def verified(self, name: str, password: str) -> str | None:
         """Return the hash of a person's password if it is the right one; takes tens of milliseconds in any case."""
         users = self._current()
