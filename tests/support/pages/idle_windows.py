@@ -1,6 +1,7 @@
 """What a window has under way, for pages without a window."""
 
 from explorer.page.act.form import ActDesk
+from explorer.page.act.requests import RequestDesk
 from explorer.page.host import Identity
 from explorer.page.tabs import begin_work
 from explorer.page.tabs.changes import FeedWork
@@ -20,4 +21,4 @@ def idle_work(catalog: Catalog) -> WindowWork:
 
 def work_at(desk: ActDesk) -> WindowWork:
     """Nothing but a desk."""
-    return WindowWork([RowsWork(list), FeedWork(list), DifferencesWork(list), CaseDesk(), desk])
+    return WindowWork([RowsWork(list), FeedWork(list), DifferencesWork(list), CaseDesk(), desk, RequestDesk(None)])
