@@ -125,7 +125,7 @@ def tripwires(
     With --watch, this is a service: it also compares what your clients can read, and posts notices, which the channels
     of the configuration send; see `notices`. A table that cannot be read is a notice of its own.
     """
-    if sum(given not in (None, False) for given in (try_, after, state, watch)) != 1:
+    if sum((try_ is not None, after is not None, state is not None, watch)) != 1:
         raise RequestError("Give one of --try, --after, --state, and --watch.", field="--state")
     if every is not None and not watch:
         raise RequestError("--every needs --watch.", field="--every")
