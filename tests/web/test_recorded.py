@@ -129,8 +129,8 @@ def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_o
     root: Path, record: ActivityRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine takes its time.
-    monkeypatch.setattr("explorer.activity.record.PATIENCE", 60)
-    record._writer = RecordWriter(record, patience=60)
+    monkeypatch.setattr("explorer.activity.record.PATIENCE", 600)
+    record._writer = RecordWriter(record, patience=600)
     window = settled(opened(root, record, "?t=w/orders&tab=overview"))
     heard = len(window.heard)
     with record.files.lock.open("a") as lock:
