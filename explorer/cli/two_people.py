@@ -7,7 +7,6 @@ and no variable changes that. Whoever may write to the storage can also write wi
 from __future__ import annotations
 
 import os
-import re
 import socket
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from explorer.rights import Place, Right, Roles
     from explorer.storage.served_roots import ServedRoots
 
-_SEPARATORS: Final = re.compile(r"[,\s]+")
 
 
 def needs_two_people() -> bool:
@@ -43,7 +41,7 @@ def given_approvals() -> GivenApprovals | None:
         rules=tuple(GivenRule(rule.tables, rule.kinds, rule.commits) for rule in values.two_people),
         folder=values.approvals.folder,
         valid_days=values.approvals.valid_days,
-        accounts=tuple(names for names in values.approvals.same_person),
+        accounts=values.approvals.same_person,
     )
 
 

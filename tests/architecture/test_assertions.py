@@ -16,9 +16,6 @@ RAISES: Final = {
     "tests/conformance/test_schemas.py::test_one_physical_name_at_two_places_is_no_contradiction": (
         "check_mapping raises CorruptTable of a contradiction"
     ),
-    "tests/e2e/test_strip.py::test_a_figure_that_was_taken_away_is_not_laid_out": (
-        "the page of the fixture `at` fails its test on an error in the console"
-    ),
     "tests/e2e/test_tabs.py::test_on_a_telephone_nothing_is_wider_than_the_window": (
         "wait_until raises a TimeoutError where its condition does not come true"
     ),

@@ -145,7 +145,7 @@ def test_lines_are_found_in_every_way_to_write_a_key() -> None:
 
 def test_every_table_has_its_record() -> None:
     named = {name for name, value in msgspec.structs.asdict(Configuration()).items() if _is_table(value)}
-    assert set(TABLES) == {"", "roots", "roles", "two_people", *named}
+    assert set(TABLES) == {"", "roots", "roles", "two_people", "webhooks", *named}
 
 
 def _is_table(value: Any) -> bool:

@@ -197,6 +197,7 @@ def test_variables_of_the_file_hold_for_the_command_alone_and_yield_to_the_envir
         ("unity_catalog", "token_file"): str(tmp_path / "t"),
         ("unity_catalog", "folders"): f"{tmp_path}/l:/m",
         ("unity_catalog", "allow_http"): "1",
+        ("notices", "folder"): None,
     } | {
         ("unity_catalog", key): None
         for key in ("token", "client_id", "client_secret", "client_secret_file", "oauth_url")
@@ -253,6 +254,11 @@ KEYS = {
     "--no-cache": "cache.enabled",
     "--exact-csv": "exact_csv",
     "--processes": "audit.processes",
+    "--every": "notices.every",
+    "--pages-per-person": "limits.pages_per_person",
+    "--jobs-per-person": "limits.jobs_per_person",
+    "--exports-per-person": "limits.exports_per_person",
+    "--spark-jobs": "limits.spark_jobs",
 }
 OF_ONE_CALL = {
     *("--accept", "--after", "--all", "--author", "--beside", "--by", "--case", "--chain-head", "--check-rows"),
@@ -262,7 +268,7 @@ OF_ONE_CALL = {
     *("--row-id", "--rows", "--rules", "--schema-version", "--signature", "--since", "--skip-holes", "--state"),
     *("--statement", "--summary", "--text", "--timestamp", "--title", "--to", "--try", "--until", "--user"),
     *("--verify", "--version", "--what-if", "--where", "--yes", "--across-renames", "--cloud-events", "--expect"),
-    *("--intents", "--kind", "--layout", "--other-version", "--table"),
+    *("--intents", "--kind", "--layout", "--other-version", "--table", "--ask", "--watch"),
 }
 """Options that say what is done, read, or written once: they are no settings."""
 

@@ -141,7 +141,7 @@ def test_a_search_that_a_visitor_asks_for_is_shown_to_that_visitor(bucket: Folde
 def test_a_new_table_comes_and_a_removed_one_goes_without_a_reload(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["a/old", "a/stays"])
     window = Window(Catalog(root_of(bucket)), "")
-    (again,) = window.host.repeated.values()
+    again = window.host.repeated[2_000]
     assert "<b>old</b>" in window.session.shown.regions["lead"]
     small_tables(bucket.folder / "lake", ["a/new"])
     shutil.rmtree(bucket.folder / "lake" / "a" / "old")
@@ -250,7 +250,7 @@ def test_a_search_that_finds_nothing_for_long_shows_itself_and_the_store_that_is
     monkeypatch.setattr("explorer.storage.silence.SILENT", 1.0)
     bucket.delay = 20
     window = Window(Catalog(root_of(bucket)), "")
-    (again,) = window.host.repeated.values()
+    again = window.host.repeated[2_000]
     assert "Looking for tables" in window.session.shown.regions["lead"]
 
     def shown() -> bool:
