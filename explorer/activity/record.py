@@ -65,7 +65,8 @@ class ActivityRecord:
         self.files = RecordFiles.at(place)
         self._program, self._clock, self._most_bytes = program, clock, most_bytes
         self._lock = threading.RLock()
-        self._writer: RecordWriter | None = None
+        # Its threads begin with its first line.
+        self._writer = RecordWriter(self)
         # When the wait for another program ends.
         self._ends = 0.0
         self._end = Head()
@@ -80,10 +81,7 @@ class ActivityRecord:
     @property
     def writer(self) -> RecordWriter:
         """Its writer on a thread of its own, for a loop that must not wait."""
-        with self._lock:
-            if self._writer is None:
-                self._writer = RecordWriter(self)
-            return self._writer
+        return self._writer
 
     def add(self, event: Event) -> Entry:
         """Add a line; it is on the disk when this returns.

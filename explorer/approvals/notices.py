@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import msgspec
 
@@ -10,6 +11,7 @@ from explorer.approvals.request import ApprovalRequest
 from explorer.core.errors import StorageError
 from explorer.notices.book import NoticeBook
 from explorer.notices.notice import Notice
+from explorer.storage.roots import folder_of, is_url
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +33,7 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
         severity="warning",
         title=f"Request {request.number}: {request.kind} of {request.table} waits for a second person",
         text=f"{request.asked_by.name} asks for it: {request.reason} Approve or decline it in the table's Edit tab.",
-        table=request.location,
+        table=request.location if is_url(request.location) else os.path.realpath(folder_of(request.location)),
         name=request.table,
         version=None if request.read_version < 0 else request.read_version,
         when=last.time,

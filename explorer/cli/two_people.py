@@ -10,7 +10,7 @@ import os
 import socket
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from explorer.cli.in_force import in_force
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.rights import Place, Right, Roles
     from explorer.storage.served_roots import ServedRoots
-
 
 
 def needs_two_people() -> bool:

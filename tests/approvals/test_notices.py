@@ -37,6 +37,7 @@ def test_a_request_is_a_notice_as_long_as_it_waits(told: Office, book: NoticeBoo
     assert waiting.notice.title == f"Request {number}: set-description of lake/orders waits for a second person"
     assert "ana asks for it: the steward wants it" in waiting.notice.text
     assert waiting.notice.version == 1
+    assert waiting.notice.table == str(told.table.resolve()), "as the list of tables knows it"
     told.approve(number)
     (decided,) = _all(book)
     assert (decided.state, decided.notice.text) == ("resolved", "It is approved now by ben.")

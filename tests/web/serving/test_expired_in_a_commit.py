@@ -98,6 +98,7 @@ async def expired(place: Place, *, seconds: float) -> int | None:
         await talk.ask("theme", 4, theme="dark")
         code = await talk.close_code()
         await asyncio.sleep(seconds)
+    await talk.close()
     return code
 
 

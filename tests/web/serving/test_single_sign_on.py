@@ -112,7 +112,9 @@ def test_a_person_signs_in_and_comes_to_the_page_that_was_asked_for(pages: Pages
     out = pages.ask("/logout", "POST", "", Origin=pages.origin, Cookie=session)
     assert f"{one.url}/end?client_id=explorer" in out.text
     assert pages.ask("/", Cookie=session).status == 303
-    record = [entry.event for entry in entries(RecordFiles.at(tmp_path / "record.jsonl"))]
+    ends = time.monotonic() + 60
+    while len(record := [entry.event for entry in entries(RecordFiles.at(tmp_path / "record.jsonl"))]) < 2:
+        assert time.monotonic() < ends, record
     assert [(event.kind, event.person, event.known_by) for event in record] == [
         ("sign-out", "ana", "single sign-on"),
         ("sign-in", "ana", "single sign-on"),
