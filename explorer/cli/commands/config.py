@@ -50,7 +50,7 @@ class SettingLine(JsonRecord, frozen=True, kw_only=True):
     """
 
     key: str
-    value: str | int | float | bool | tuple[str, ...] | None
+    value: str | int | float | bool | tuple[str | tuple[str, ...], ...] | None
     source: Literal["file", "environment", "default"]
     line: int | None
     variable: str | None
@@ -253,7 +253,7 @@ def _leaves(value: Any, key: Key) -> Iterator[tuple[Key, Any]]:
 def _harmless(key: Key, value: Any) -> Any:
     """Return a value as it may be shown."""
     if isinstance(value, tuple):
-        return tuple(without_credentials(each) for each in value)
+        return tuple(_harmless(key, each) for each in value)
     if not isinstance(value, str):
         return value
     if key in SECRETS or (key[0] == "webhooks" and key[-1] == "url"):
@@ -274,7 +274,7 @@ def _shown(setting: SettingLine) -> str:
         case bool():
             return str(setting.value).lower()
         case tuple():
-            return ", ".join(setting.value)
+            return ", ".join(each if isinstance(each, str) else f"[{', '.join(each)}]" for each in setting.value)
         case _:
             return str(setting.value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from base64 import b64encode
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -298,7 +299,10 @@ def test_the_example_of_the_guide_has_every_key_and_runs(
     settings = tmp_path / "aws"
     settings.write_text("[profile production]\nregion = eu-west-1\n", encoding="utf-8")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(settings))
-    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "sales").mkdir(parents=True)
+    for secret, text in {"webhook-secret": f"whsec_{b64encode(bytes(24)).decode()}", "mail-password": "x"}.items():
+        (tmp_path / secret).write_text(text, "utf-8")
+        (tmp_path / secret).chmod(0o600)
     file = _file(tmp_path, example.replace('"/lake"', '"lake"'))
     lines = read_configuration(file, lines=True).lines
     keys = {(str(key[0]) if len(key) > 1 else "", str(key[-1])) for key in lines if isinstance(key[-1], str)}
