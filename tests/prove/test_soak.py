@@ -51,7 +51,10 @@ _PATIENCE: Final = float(os.environ.get("DELTA_SOAK_PATIENCE", "300"))
 _TRIES: Final = 6
 _TABS: Final = ("overview", "diff", "columns", "files", "statistics", "data", "changes", "audit", "deletion-vectors")
 
-pytestmark = pytest.mark.timeout(SECONDS + 3_600)
+pytestmark = [
+    pytest.mark.timeout(SECONDS + 3_600),
+    pytest.mark.whole("tests/web/test_limits.py, and tests/prove/test_server_attacks.py for sockets that are left"),
+]
 
 _SERVE: Final = """
 import sys

@@ -184,7 +184,7 @@ def test_a_clean_up_of_what_is_young_does_nothing(aged: Callable[..., explorer.T
     assert statuses(plan)["something-to-do"] == "warn"
 
 
-@pytest.mark.parametrize("text", ["", "a while", "7", "2026-03-02", "2026-03-02T14:05:11", "interval 3 moons"])
+@pytest.mark.parametrize("text", ["", "a while", "7", "2026-13-02", "interval 3 moons"])
 def test_an_age_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidIntent) as refused:
         explorer.Table(small_log(new_store())).plan({"kind": "clean-log", "olderThan": text})
