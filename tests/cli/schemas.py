@@ -11,7 +11,7 @@ import msgspec
 from explorer.activity.event import Entry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
-from explorer.cli.commands.activity import RecordVerified
+from explorer.cli.commands.activity import ChannelTest, RecordVerified
 from explorer.cli.commands.approvals import ApprovalDocument
 from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
@@ -19,9 +19,8 @@ from explorer.cli.commands.commits import DiffDocument, HistoryLine
 from explorer.cli.commands.comparing import CompareDocument
 from explorer.cli.commands.compatibility import CompatibilityLine
 from explorer.cli.commands.config import CacheLine, ConfigDocument
-from explorer.cli.commands.evidence import VerifyDocument
 from explorer.cli.commands.files import ColumnSummaryLine, FileLine, MaskedFileLine, StatisticsLine, UndecidedParts
-from explorer.cli.commands.notices import ChannelTest
+from explorer.cli.commands.integrity import VerifyDocument
 from explorer.cli.commands.retention import RetentionLine, WhatIfDocument
 from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
