@@ -31,9 +31,11 @@ with lines as (
     select path, version, bool_or(kind = 'add') as added, max(size) as size from actions group by path, version
 ), gone as (
     select path, max(version) as at from by_version where not added group by path
+), first as (
+    select path, min(version) as written from by_version where added group by path
 ), live as (
-    select path, arg_max(size, by_version.version) as size, min(by_version.version) as written
-    from by_version left join gone using (path)
+    select path, arg_max(size, by_version.version) as size, any_value(written) as written
+    from by_version left join gone using (path) join first using (path)
     where added and by_version.version > coalesce(gone.at, -1)
     group by path
 ), infos as (
