@@ -31,6 +31,7 @@ from tornado.websocket import WebSocketClosedError
 from explorer.web.serving.people.password_file import write_user
 from tests.prove.racers.steady_writer import begin
 from tests.support.dose import WHOLE_DOSE
+from tests.support.own_loop import run_apart
 from tests.support.pages.raw_pages import Pages
 from tests.support.pages.scripted_page import ScriptedPage
 from tests.support.shared_tables import REPOSITORY
@@ -278,7 +279,7 @@ def test_people_look_while_others_commit(soaked: Soaked, record_property: Callab
             await person.leave()
         return versions
 
-    versions = asyncio.run(run())
+    versions = run_apart(run())
     sizes = soaked.sizes
     warm, last = nearest(sizes, WARM), sizes[max(sizes)]
     did = sum((person.did for person in people), Counter[str]())
@@ -330,7 +331,7 @@ def test_pages_that_are_opened_and_left_give_their_memory_back(
         await visits(range(LEFT))
         return before, soaked.memory, await settled()
 
-    before, most, after = asyncio.run(run())
+    before, most, after = run_apart(run())
     found = {"pages left": LEFT, "MiB before": before, "MiB just after": most, "MiB later": after}
     record_property("found", found)
     print(json.dumps(found), flush=True)

@@ -12,6 +12,7 @@ from explorer.activity.newest import NewestEntries
 from explorer.activity.reading import entries
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
+from explorer.given_roles import GivenRole, resolved_roles
 from explorer.notices.book import NoticeBook
 from explorer.page.host import Identity, KnownBy
 from explorer.rights import ROLES, PersonalRights, Right
@@ -19,7 +20,7 @@ from explorer.web.notice_board import MOST_SHOWN, NoticeBoard, ServedNotices
 from explorer.web.personal_tables import PersonalEntry, PersonalTables
 from explorer.web.recorder import Recorder
 from explorer.web.served_tables import Catalog
-from explorer.web.visible_tables import GivenRole, resolved_roles, visible_catalog
+from explorer.web.visible_tables import visible_catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.logs import small_logs
 from tests.support.notices.books import Clock, book_at, notice

@@ -289,7 +289,7 @@ def test_it_keeps_to_what_the_table_states(
     assert left(table) == ({"live", "unused"} if kept else {"live"})
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-03-02T14:05:11"])
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-02T14:05:11"])
 def test_an_age_that_is_none_is_refused(made: Made, text: str) -> None:
     table = made([(PROTOCOL, METADATA)], [])
     with pytest.raises(InvalidIntent) as refused:
