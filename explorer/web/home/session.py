@@ -301,7 +301,9 @@ class HomeSession(Session):
             if not reason.strip():
                 raise RequestError("A reason is missing. Say why, for those who come after you.", field="reason")
             version = line.posted.notice.version
-            self.entry.record(Event(kind="notice", what=what, table=line.name, version=version, detail=line.posted.id))
+            event = Event(kind="notice", what=what, table=line.name, version=version, detail=line.posted.id)
+            if (recorded := self.entry.record(event)) is not None:
+                recorded.result()
             board.deal(line, choice, by=host.identity.name or host.person, reason=reason)
 
         self.compute(message, dealt, lambda _: self.show_same(message))
