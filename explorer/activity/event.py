@@ -94,13 +94,17 @@ def encoded(entry: Entry) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(entry, event=safe))
 
 
+# Made at once: several threads that make it at their first line can end the process.
+_DECODER: Final = msgspec.json.Decoder(Entry)
+
+
 def decoded(line: bytes) -> Entry:
     """Return the entry of a line.
 
     Raises:
         msgspec.DecodeError: It is not a line of a record.
     """
-    return msgspec.json.decode(line, type=Entry)
+    return _DECODER.decode(line)
 
 
 def digest_of(line: bytes) -> str:

@@ -114,7 +114,12 @@ class Shelf:
             RequestError: There is none of this number.
             StorageError: It cannot be read, or something else than this program changed it.
         """
-        return self._verified(number, self._content(number))
+        try:
+            return self._verified(number, self._content(number))
+        except StorageError:
+            # A change may be under way between the reading of the file and that of the record: its end counts.
+            with self._locked():
+                return self._verified(number, self._content(number))
 
     def create(self, make: Callable[[int], ApprovalRequest], announce: Announce, event: Event) -> ApprovalRequest:
         """Put a new request on the shelf.

@@ -23,6 +23,7 @@ from explorer.notices.notice import Notice, iso, notice_id, urgency
 from explorer.notices.store import NoticeStore
 
 BoardState: TypeAlias = Literal["open", "acknowledged", "snoozed", "resolved"]
+_NOTICE: Final = msgspec.json.Decoder(Notice)
 _LONGEST_REASON: Final = 1_000
 _LONGEST_TITLE: Final = 400
 _LONGEST_TEXT: Final = 4_000
@@ -322,7 +323,7 @@ def _posted(row: sqlite3.Row, now: int) -> PostedNotice:
     snoozed = row["state"] == "open" and until is not None and until > now
     return PostedNotice(
         id=row["id"],
-        notice=msgspec.json.decode(row["document"], type=Notice),
+        notice=_NOTICE.decode(row["document"]),
         state="snoozed" if snoozed else row["state"],
         until=_time(until) if snoozed else None,
         by=row["person"],

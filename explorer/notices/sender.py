@@ -28,6 +28,8 @@ from explorer.notices.channel import Answer, Channel, OutgoingMessage
 from explorer.notices.notice import Notice, NoticeList, NoticeMessage, Severity, iso, notice_id, urgency
 
 _log = logging.getLogger(__name__)
+_NOTICE: Final = msgspec.json.Decoder(Notice)
+_MESSAGE: Final = msgspec.json.Decoder(NoticeMessage)
 _WAITS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200)
 """Seconds between tries; the last one again and again."""
 TRIES: Final = 10
@@ -182,7 +184,7 @@ class Sender:
             " OR (n.state = 'resolved' AND (t.round IS NOT NULL OR n.changed >= c.since))) ORDER BY n.raised",
             (channel,),
         ).fetchall()
-        found = [(key, round_, msgspec.json.decode(text, type=Notice), raised) for key, round_, text, raised in rows]
+        found = [(key, round_, _NOTICE.decode(text), raised) for key, round_, text, raised in rows]
         found = [each for each in found if urgency(each[2].severity) >= held][:_MOST_NOTICES]
         if not found:
             return None
@@ -202,7 +204,7 @@ class Sender:
         return _Taken(made, body, 0)
 
     def _try(self, channel: Channel, taken: _Taken, now: int) -> None:
-        message = msgspec.json.decode(taken.body, type=NoticeMessage)
+        message = _MESSAGE.decode(taken.body)
         try:
             answer = channel.send(OutgoingMessage(taken.id, taken.body, message), now / 1000)
         except Exception as error:  # noqa: BLE001  # without an answer it would be sent again at once; it is logged

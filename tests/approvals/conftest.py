@@ -86,6 +86,12 @@ class Office:
         self.now += timedelta(**much)
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the record wait as long as a busy machine takes."""
+    monkeypatch.setattr("explorer.activity.record.PATIENCE", 120.0)
+
+
 @pytest.fixture
 def office(tmp_path: Path) -> Office:
     created = [

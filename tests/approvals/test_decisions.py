@@ -281,7 +281,11 @@ def test_an_interrupted_commit_is_found_in_the_log(office: Office) -> None:
 STEPS = st.lists(st.sampled_from(["approve", "decline", "withdraw"]), min_size=2, max_size=5)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(STEPS)
 def test_of_people_who_decide_at_once_exactly_one_is_first(office: Office, steps: list[str]) -> None:
     number = office.ask().number
