@@ -176,7 +176,8 @@ def test_what_was_drawn_before_the_browser_listened_is_sent_again(
         hostile_tables.empty_table(tmp_path / "w" / f"t{number:02}")
     window = Window(Catalog([str(tmp_path / "w")]), "", silent=True)
     # The page loads slowly: all tables are read, and what is sent of them reaches nobody.
-    window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"))
+    # A busy machine takes its time for forty tables.
+    window.until(lambda message: "not read yet" not in message.get("regions", {}).get("lead", "not read yet"), 120)
     window.heard.clear()
     answer = window.hello("")
     assert "not read yet" not in answer["regions"]["lead"]
