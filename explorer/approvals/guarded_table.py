@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from explorer.approvals.decisions import Decisions, Target
-from explorer.core.transaction.approval import Approval
+from explorer.core.transaction.changeable_table import ApprovableTable, TableAround
 from explorer.core.transaction.commit_plan import Plan, PlanResult
-from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.core.versions.snapshot import Snapshot
 
 
-class CommittingTable(Protocol):
-    """A table as `explorer.Table` is: it takes an approval with a commit."""
-
-    @property
-    def name(self) -> str:
-        """Its name for people."""
-
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the table at a version."""
-
-    def check_source(self, source: str) -> None:
-        """Refuse a source of rows that may not be read."""
-
-    def plan(
-        self,
-        intent: Intent,
-        *,
-        accept: Sequence[str] = (),
-        check_rows: bool = True,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> Plan:
-        """Plan a change; nothing is written."""
-
-    def commit(
-        self,
-        plan: Plan,
-        *,
-        reason: str | None = None,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-        approval: Approval | None = None,
-    ) -> PlanResult:
-        """Carry out a plan."""
-
-
-class GuardedTable:
+class GuardedTable(TableAround[ApprovableTable]):
     """A table that commits a change only under an approval, where it needs one: a `ChangeableTable` of desks.
 
     Args:
@@ -60,33 +22,9 @@ class GuardedTable:
         decisions: The requests, as the person who commits may use them.
     """
 
-    def __init__(self, table: CommittingTable, target: Target, decisions: Decisions) -> None:
-        self._table, self._target, self._decisions = table, target, decisions
-
-    @property
-    def name(self) -> str:
-        """Its name for people, which a person types to commit."""
-        return self._table.name
-
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the table at a version."""
-        return self._table.snapshot(version)
-
-    def check_source(self, source: str) -> None:
-        """Refuse a source of rows that may not be read."""
-        self._table.check_source(source)
-
-    def plan(
-        self,
-        intent: Intent,
-        *,
-        accept: Sequence[str] = (),
-        check_rows: bool = True,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> Plan:
-        """Plan a change; nothing is written."""
-        return self._table.plan(intent, accept=accept, check_rows=check_rows, user=user, watch=watch)
+    def __init__(self, table: ApprovableTable, target: Target, decisions: Decisions) -> None:
+        super().__init__(table)
+        self._target, self._decisions = target, decisions
 
     def commit(
         self,

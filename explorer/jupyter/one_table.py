@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from explorer.auditing.erasure import Neighbour
 from explorer.core.errors import NotAllowed, RequestError
+from explorer.core.transaction.changeable_table import ChangeableTable, TableAround
 from explorer.core.transaction.commit_plan import Plan, PlanResult
-from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.snapshot import Snapshot
 from explorer.page.approvals import Approvals
 from explorer.page.kept_results import KeptResults
 from explorer.page.palette_names import PaletteNames
 from explorer.page.tables import FollowedTable, FollowedTables
 from explorer.report.signature import SigningKey
 from explorer.views import TableFacts
-from explorer.views.act.desk.draft import Attempts, ChangeableTable
+from explorer.views.act.desk.draft import Attempts
 
 
 class OneTable(FollowedTables):
@@ -105,36 +104,8 @@ class OneTable(FollowedTables):
         return table
 
 
-class PlannedTable:
+class PlannedTable(TableAround[ChangeableTable]):
     """A table that plans changes and refuses to make them."""
-
-    def __init__(self, table: ChangeableTable) -> None:
-        self._table = table
-
-    @property
-    def name(self) -> str:
-        """Its name for people."""
-        return self._table.name
-
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the table at a version."""
-        return self._table.snapshot(version)
-
-    def check_source(self, source: str) -> None:
-        """Refuse a source of rows that may not be read."""
-        self._table.check_source(source)
-
-    def plan(
-        self,
-        intent: Intent,
-        *,
-        accept: Sequence[str] = (),
-        check_rows: bool = True,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> Plan:
-        """Plan a change; nothing is written."""
-        return self._table.plan(intent, accept=accept, check_rows=check_rows, user=user, watch=watch)
 
     def commit(
         self,

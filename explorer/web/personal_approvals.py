@@ -13,13 +13,14 @@ from functools import partial
 
 from explorer.activity.record import ActivityRecord
 from explorer.approvals.decisions import Decisions, Target
-from explorer.approvals.guarded_table import CommittingTable, GuardedTable
+from explorer.approvals.guarded_table import GuardedTable
 from explorer.approvals.notices import post_request
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
 from explorer.approvals.rules import GivenApprovals, Rule, resolved_rules
 from explorer.approvals.shelf import Shelf
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
+from explorer.core.transaction.changeable_table import ApprovableTable, ChangeableTable
 from explorer.core.transaction.commit_plan import Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.given_roles import place_of
@@ -27,7 +28,6 @@ from explorer.notices.book import NoticeBook
 from explorer.page.approvals import ShownRequest
 from explorer.page.host import Identity
 from explorer.rights import PersonalRights, Place, Right, Roles
-from explorer.views.act.desk.draft import ChangeableTable
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
 
@@ -118,7 +118,7 @@ class PersonalApprovals:
         self._recorder, self._rights = recorder, rights
         self.person = decisions.person
 
-    def guarded(self, name: str, table: CommittingTable) -> ChangeableTable:
+    def guarded(self, name: str, table: ApprovableTable) -> ChangeableTable:
         """Return a table that commits only under an approval, where the rules ask for one."""
         return GuardedTable(table, self._target(name), self._decisions)
 

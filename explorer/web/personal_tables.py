@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from explorer.activity.event import Event
 from explorer.auditing.erasure import Erasure, Neighbour, narrowed
 from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
+from explorer.core.transaction.changeable_table import ChangeableTable
 from explorer.given_roles import place_of
 from explorer.page.approvals import Approvals
 from explorer.page.entry import OnShow
@@ -21,7 +22,6 @@ from explorer.page.tables import TableReading
 from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
 from explorer.turns import Line
 from explorer.views import TableFacts
-from explorer.views.act.desk.draft import ChangeableTable
 from explorer.views.problems import LACKS_RIGHT
 from explorer.web.limits import ServerLimits
 from explorer.web.personal_approvals import PersonalApprovals

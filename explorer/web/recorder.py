@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import msgspec
@@ -10,12 +10,10 @@ import msgspec
 from explorer.activity.commits import recorded_commit
 from explorer.activity.event import Entry, Event
 from explorer.activity.record import ActivityRecord
+from explorer.core.transaction.changeable_table import ChangeableTable, TableAround
 from explorer.core.transaction.commit_plan import Plan, PlanResult
-from explorer.core.transaction.intents.records import Intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.core.versions.snapshot import Snapshot
 from explorer.page.host import Identity
-from explorer.views.act.desk.draft import ChangeableTable
 
 
 class Recorder:
@@ -63,7 +61,7 @@ class Recorder:
         )
 
 
-class RecordedTable:
+class RecordedTable(TableAround[ChangeableTable]):
     """A table whose changes are recorded, before they are made and after: a `ChangeableTable`.
 
     Args:
@@ -73,32 +71,8 @@ class RecordedTable:
     """
 
     def __init__(self, table: ChangeableTable, served: str, recorder: Recorder) -> None:
-        self._table, self._served, self._recorder = table, served, recorder
-
-    @property
-    def name(self) -> str:
-        """Its name for people, which a person types to commit."""
-        return self._table.name
-
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the table at a version."""
-        return self._table.snapshot(version)
-
-    def check_source(self, source: str) -> None:
-        """Refuse a source of rows that may not be read."""
-        self._table.check_source(source)
-
-    def plan(
-        self,
-        intent: Intent,
-        *,
-        accept: Sequence[str] = (),
-        check_rows: bool = True,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> Plan:
-        """Plan a change; nothing is written."""
-        return self._table.plan(intent, accept=accept, check_rows=check_rows, user=user, watch=watch)
+        super().__init__(table)
+        self._served, self._recorder = served, recorder
 
     def commit(
         self,

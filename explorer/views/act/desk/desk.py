@@ -18,6 +18,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from explorer.core.errors import Cancelled, ExplorerError, ExpressionRefused, InvalidIntent, RequestError
+from explorer.core.transaction.changeable_table import ChangeableTable
 from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanDocument, PlanResult
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
@@ -25,7 +26,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.debug import log_failure
 from explorer.job import Job
 from explorer.views.act.desk import state as at
-from explorer.views.act.desk.draft import Attempts, ChangeableTable, Draft, Question, RowCheckProgress
+from explorer.views.act.desk.draft import Attempts, Draft, Question, RowCheckProgress
 from explorer.views.act.intent_form import entry_of, intent_of
 from explorer.views.act.receipt import receipt
 from explorer.views.problems import problem_of

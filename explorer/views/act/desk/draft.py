@@ -7,55 +7,16 @@ attempts, the same rows could be appended twice. They are those of this process;
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 from weakref import ref
 
 from explorer.core.errors import RequestError
-from explorer.core.transaction.commit_plan import Plan, PlanResult
-from explorer.core.transaction.intents.records import Intent
-from explorer.core.transaction.row_engine import CheckReport, RowJob
-from explorer.core.versions.snapshot import Snapshot
+from explorer.core.transaction.changeable_table import ChangeableTable
+from explorer.core.transaction.commit_plan import Plan
 from explorer.formatting import moment
 from explorer.views.problems import Problem
-
-
-@runtime_checkable
-class ChangeableTable(Protocol):
-    """A table that plans and commits changes, as `explorer.Table` does."""
-
-    @property
-    def name(self) -> str:
-        """Its name for people, which a person types to commit."""
-
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """Return the table at a version."""
-
-    def check_source(self, source: str) -> None:
-        """Refuse a source of rows that may not be read."""
-
-    def plan(
-        self,
-        intent: Intent,
-        *,
-        accept: Sequence[str] = (),
-        check_rows: bool = True,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> Plan:
-        """Plan a change; nothing is written."""
-
-    def commit(
-        self,
-        plan: Plan,
-        *,
-        reason: str | None = None,
-        user: str | None = None,
-        watch: Callable[[RowJob[CheckReport]], None] | None = None,
-    ) -> PlanResult:
-        """Carry out a plan."""
 
 
 @dataclass(frozen=True, slots=True)
