@@ -57,7 +57,7 @@ class StatisticsCache:
         root, number = place
         self._location = f"{root.rstrip('/')}/{LOG_FOLDER}/checkpoint statistics {number}"
         self._lock = threading.Lock()
-        self._opened: tuple[CachedIndex, frozenset[str]] | None = None
+        self._opened: tuple[CachedIndex | None, frozenset[str]] | None = None
         self._parsed: dict[str, pa.Table] = {}
 
     def statistics(
@@ -107,14 +107,13 @@ class StatisticsCache:
     def _open(self) -> tuple[CachedIndex | None, frozenset[str]]:
         """Return what is cached of this very file, and the names of its tables."""
         if self._opened is None:
+            self._opened = None, frozenset()
             index = None if self._indexes is None else self._indexes.find(self._location)
             table = None if index is None else index.table(_CONTENTS)
-            if index is None or table is None:
-                return None, frozenset()
-            contents = _DECODER.decode(table.schema.metadata[_KEY])
-            if (contents.part, contents.path) != (self._part, self._path):
-                return None, frozenset()
-            self._opened = index, frozenset(contents.tables)
+            if index is not None and table is not None:
+                contents = _DECODER.decode(table.schema.metadata[_KEY])
+                if (contents.part, contents.path) == (self._part, self._path):
+                    self._opened = index, frozenset(contents.tables)
         return self._opened
 
 
