@@ -151,7 +151,7 @@ class Watch:
         )
         latest = table.latest_version()
         # First, as also tables that this program cannot read are judged.
-        verdicts, of = self._judge(place, table, before, news)
+        verdicts, of = self._judge(place, table, latest, before, news)
         after = latest if before is None else before.version
         if after > latest:
             news.posts.append(went_back(place, after, latest, now))
@@ -162,10 +162,10 @@ class Watch:
         news.seen = SeenTable(place.name, latest, verdicts, of)
 
     def _judge(
-        self, place: WatchedPlace, table: explorer.Table, before: SeenTable | None, news: TableNews
+        self, place: WatchedPlace, table: explorer.Table, latest: int, before: SeenTable | None, news: TableNews
     ) -> tuple[dict[str, Access], int | None]:
-        """Return what the clients in use can do, and of which version that is."""
-        clients, latest = my_clients(), table.latest_version()
+        """Return what the clients in use can do with the newest version, and that version; None without clients."""
+        clients = my_clients()
         if not clients:
             return {}, None
         if before is not None and before.verdicts_at == latest and before.verdicts.keys() == judged_names(clients):
