@@ -116,16 +116,7 @@ class NoticeBook:
             RequestError: There is no such notice, it is over, or there is no reason.
             StorageError: It cannot be written.
         """
-        why = _reason(reason)
-        with self.store.writing() as connection:
-            row = _named(connection, name)
-            _check_open(row)
-            connection.execute(
-                "UPDATE notice SET state = 'acknowledged', snoozed_until = NULL, person = ?, reason = ?, changed = ?"
-                " WHERE key = ?",
-                (by, why, self.clock(), row["key"]),
-            )
-            return _posted(_named(connection, row["key"]), self.clock())
+        return self._dealt(name, "acknowledged", None, by, _reason(reason))
 
     def snooze(self, name: str, until: datetime, *, by: str, reason: str) -> PostedNotice:
         """Snooze a notice: it is sent again when that ends, unless it is over.
@@ -143,13 +134,17 @@ class NoticeBook:
             raise RequestError(
                 f"{fmt.moment(until)} is not in the next year. Name a time such as 'tomorrow 9:00'.", field="until"
             )
+        return self._dealt(name, "open", ends, by, why)
+
+    def _dealt(self, name: str, state: str, ends: int | None, by: str, why: str) -> PostedNotice:
+        """Write what a person did about a notice that is not over."""
+        now = self.clock()
         with self.store.writing() as connection:
             row = _named(connection, name)
             _check_open(row)
             connection.execute(
-                "UPDATE notice SET state = 'open', snoozed_until = ?, person = ?, reason = ?, changed = ?"
-                " WHERE key = ?",
-                (ends, by, why, now, row["key"]),
+                "UPDATE notice SET state = ?, snoozed_until = ?, person = ?, reason = ?, changed = ? WHERE key = ?",
+                (state, ends, by, why, now, row["key"]),
             )
             return _posted(_named(connection, row["key"]), now)
 
