@@ -65,8 +65,7 @@ class RequestLine:
         number, table: Which one.
         headline: What it asks for.
         state, tone: Where it is, in a word, and how serious that is.
-        by: Who asked.
-        age: When, in words.
+        by, time: Who asked, and when.
         reason: Why.
     """
 
@@ -131,12 +130,13 @@ def request_line(request: ApprovalRequest, name: str) -> RequestLine:
 
 def request_view(request: ApprovalRequest, name: str) -> RequestView:
     """Describe a request."""
+    intent = parse_intent(request.intent)
     plan = cast(
         Plan,
         JudgedPlan(
             table=request.location,
             read_version=request.read_version,
-            intent=parse_intent(request.intent),
+            intent=intent,
             guards=request.guards,
             consequences=request.consequences,
             accepted=request.accepted,
@@ -144,7 +144,6 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
     )
     guards, losses = guard_views(plan), client_losses(plan)
     title, text = _meaning(request)
-    intent = parse_intent(request.intent)
     return RequestView(
         line=request_line(request, name),
         title=title,
