@@ -52,18 +52,9 @@ def _grant(number: int, given: GivenRole, roots: ServedRoots) -> Grant:
         raise RequestError(message, field=field, allowed=tuple(ROLES), nearest=near or None)
     if not any(name.strip() for name in (*given.people, *given.groups)):
         raise RequestError(f'{field} is given to nobody. Add people = ["ana"] or groups = ["sales"].', field=field)
-    places = tuple(place_named(name, roots, f"{field}.tables") for name in given.tables)
+    places = tuple(place_of(named_place(name, roots, f"{field}.tables")) for name in given.tables)
     people, groups = (frozenset(name for name in names if name.strip()) for names in (given.people, given.groups))
     return Grant(given.role, people, groups, places) if given.tables else Grant(given.role, people, groups)
-
-
-def place_named(name: str, roots: ServedRoots, field: str) -> Place:
-    """Return the place of a table, a folder, or a root, by its served name.
-
-    Raises:
-        RequestError: It is outside the served roots; ``field`` names the key of the configuration.
-    """
-    return place_of(named_place(name, roots, field))
 
 
 def place_of(ref: TableRef) -> Place:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,10 +9,9 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from explorer.core.errors import RequestError
 from explorer.core.transaction.intents.documents import intent_kinds
-from explorer.given_roles import place_named
+from explorer.given_roles import place_of
 from explorer.rights import EVERYWHERE, Place
-from explorer.storage.roots import is_url
-from explorer.storage.served_roots import ServedRoots
+from explorer.storage.served_roots import ServedRoots, missing_folder, named_place
 
 Committer: TypeAlias = Literal["maker", "itself"]
 """Who commits an approved plan: the person who asked, or the program at once."""
@@ -103,13 +101,9 @@ def resolved_rules(
         RequestError: A kind of change or a way to commit is not known, or a table is outside the served roots.
     """
     check_rules(given)
-    for number, rule in enumerate(given, 1):
-        for name in rule.tables:
-            place_named(name, roots, field := f"two_people[{number}].tables")
-            _check_exists(roots.locate(name.strip("/")).location, name, field)
     rules = [
         Rule(
-            tuple(place_named(name, roots, f"two_people[{number}].tables") for name in rule.tables) or (EVERYWHERE,),
+            tuple(_place(name, roots, f"two_people[{number}].tables") for name in rule.tables) or (EVERYWHERE,),
             frozenset(rule.kinds),
             "itself" if rule.commits == "itself" else "maker",
         )
@@ -131,14 +125,15 @@ def check_rules(given: Sequence[GivenRule]) -> None:
         _check_known(rule.commits, COMMITTERS, f"{field}.commits")
 
 
-def _check_exists(location: str, name: str, field: str) -> None:
-    """Refuse a rule on a folder of this machine that does not exist: with a typo in it, it would protect nothing."""
-    if is_url(location) or os.path.isdir(location):
-        return
-    parent, _, last = location.rstrip("/").rpartition("/")
-    near = get_close_matches(last, os.listdir(parent) if os.path.isdir(parent) else [], 1)
-    hint = f"Did you mean {name.strip('/').rpartition('/')[0]}/{near[0]}?" if near else "Correct the name."
-    raise RequestError(f"{field}: there is nothing called {name!r}. {hint}", field=field, nearest=near or None)
+def _place(name: str, roots: ServedRoots, field: str) -> Place:
+    """Return the place of what a rule names; a folder of this machine must exist: a typo would protect nothing."""
+    ref = named_place(name, roots, field)
+    if (missing := missing_folder(ref)) is not None:
+        folder, _, near = missing
+        above = name.strip("/").split("/")[: 1 + len(folder.relative_to(ref.root).parts)]
+        hint = f"Did you mean {'/'.join((*above, near))}?" if near else "Correct the name."
+        raise RequestError(f"{field}: there is nothing called {name!r}. {hint}", field=field, nearest=near)
+    return place_of(ref)
 
 
 def _check_known(given: str, known: Sequence[str], field: str) -> None:

@@ -213,6 +213,25 @@ def named_place(name: str, roots: ServedRoots, field: str) -> TableRef:
         raise RequestError(f"{field}: {name!r} is not inside a served folder.", field=field) from error
 
 
+def missing_folder(ref: TableRef) -> tuple[Path, str, str | None] | None:
+    """Return the first folder on the way to a table of this machine that is not there; None if all are there.
+
+    Of a store nothing is requested.
+
+    Returns:
+        The folder that it should be in, its name, and the nearest name of a folder there, if one comes close.
+    """
+    if is_url(ref.location):
+        return None
+    folder = Path(ref.root)
+    for part in Path(ref.location).relative_to(folder).parts:
+        if not (folder / part).is_dir():
+            near = get_close_matches(part, [each.name for each in folder.iterdir() if each.is_dir()], 1)
+            return folder, part, near[0] if near else None
+        folder /= part
+    return None
+
+
 def refused_name(name: str, roots: Sequence[str]) -> NotAllowed:
     """Return the error for a name that leads outside the roots of these names."""
     named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -135,22 +134,16 @@ def _check_roles(file: ConfigurationFile) -> None:
 
 def _check_place(name: str, roots: ServedRoots) -> None:
     """Check that a table, a folder, or a root is there; of a store, its root alone, as nothing is requested."""
-    from explorer.storage.roots import is_url
-    from explorer.storage.served_roots import named_place
+    from explorer.storage.served_roots import missing_folder, named_place
 
     try:
         ref = named_place(name, roots, "tables")
     except RequestError as error:
         raise error.with_facts(message=error.message.removeprefix("tables: ")) from error
-    if is_url(ref.location):
-        return
-    folder = Path(ref.root)
-    for part in Path(ref.location).relative_to(folder).parts:
-        if not (folder / part).is_dir():
-            near = get_close_matches(part, [each.name for each in folder.iterdir() if each.is_dir()], 1)
-            hint = f"Did you mean {near[0]}?" if near else "Correct it, or make the folder."
-            raise RequestError(f"{name!r}: {folder} has no folder {part!r}. {hint}", nearest=near[0] if near else None)
-        folder /= part
+    if (missing := missing_folder(ref)) is not None:
+        folder, part, near = missing
+        hint = f"Did you mean {near}?" if near else "Correct it, or make the folder."
+        raise RequestError(f"{name!r}: {folder} has no folder {part!r}. {hint}", nearest=near)
 
 
 def _check_notices(file: ConfigurationFile) -> None:
