@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 
 import msgspec
@@ -13,8 +12,6 @@ from explorer.notices.book import NoticeBook
 from explorer.notices.notice import Notice
 from explorer.storage.roots import folder_of, is_url
 
-_log = logging.getLogger(__name__)
-
 
 def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
     """Post a request that waits as a notice; of one that waits no longer, say so.
@@ -24,7 +21,7 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
         request: The request, as it is now.
 
     Raises:
-        StorageError: The notice of a new request cannot be written; the request itself is made.
+        StorageError: It cannot be written; the request itself is as it was given.
     """
     last = request.last
     notice = Notice(
@@ -46,8 +43,7 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
                 by = f" by {last.by.name}" if last.by is not None else ""
                 changes.resolve(msgspec.structs.replace(notice, text=f"It is {request.state} now{by}."))
     except StorageError as error:
-        if request.state == "asked":
-            raise error.with_facts(
-                message=f"Request {request.number} is made, but no notice of it could be written. {error.message}"
-            ) from error
-        _log.error("the notice of request %d could not be resolved: %s", request.number, error)
+        state = "made" if request.state == "asked" else request.state
+        raise error.with_facts(
+            message=f"Request {request.number} is {state}, but no notice of it could be written. {error.message}"
+        ) from error

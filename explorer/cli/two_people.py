@@ -17,11 +17,19 @@ from explorer.cli.in_force import in_force
 if TYPE_CHECKING:
     from explorer.approvals.decisions import Decisions, Target
     from explorer.approvals.person import Person
+    from explorer.approvals.request import ApprovalRequest
     from explorer.approvals.rules import GivenApprovals
-    from explorer.configuration.records import Role
     from explorer.core.transaction.commit_plan import Plan, PlanResult
+    from explorer.given_roles import GivenRole
     from explorer.rights import Place, Right, Roles
     from explorer.storage.served_roots import ServedRoots
+
+
+def configured_roles() -> tuple[GivenRole, ...]:
+    """Return the roles of the configuration in force."""
+    from explorer.given_roles import GivenRole
+
+    return tuple(GivenRole(each.role, each.people, each.groups, each.tables) for each in in_force().values.roles)
 
 
 def needs_two_people() -> bool:
@@ -83,18 +91,16 @@ def command_approvals() -> CommandApprovals | None:
     given = given_approvals()
     if given is None:
         return None
+    from explorer.activity.configured import PROGRAM
     from explorer.activity.place import activity_place
     from explorer.activity.record import ActivityRecord
     from explorer.approvals.decisions import Decisions
-    from explorer.approvals.notices import post_request
     from explorer.approvals.rules import resolved_rules
     from explorer.approvals.shelf import Shelf
     from explorer.catalogs.folders import served_roots
-    from explorer.cli.notice_desk import used_book
     from explorer.core.errors import RequestError
     from explorer.given_roles import resolved_roles
     from explorer.storage.served_root import configured_roots
-    from explorer.version import VERSION
 
     values = in_force().values
     place = activity_place(values.serve.activity)
@@ -106,11 +112,9 @@ def command_approvals() -> CommandApprovals | None:
         )
     roots = served_roots(configured_roots())
     rules = resolved_rules(given.rules, roots, accounts=given.accounts, valid_days=given.valid_days)
-    roles = resolved_roles(tuple(map(_given_role, values.roles)), roots, values.contact)
-    record = ActivityRecord(place, program=f"delta-table-explorer/{VERSION}")
-    book = used_book()
-    told = None if book is None else partial(post_request, book)
-    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, told)
+    roles = resolved_roles(configured_roles(), roots, values.contact)
+    record = ActivityRecord(place, program=PROGRAM)
+    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, _post)
     person = system_person()
 
     def announce(event: Any) -> object:
@@ -133,9 +137,24 @@ def check_people() -> None:
     from explorer.storage.served_root import configured_roots
 
     given, roots = given_approvals(), served_roots(configured_roots())
-    resolved_roles(tuple(map(_given_role, in_force().values.roles)), roots)
+    resolved_roles(configured_roles(), roots)
     if given is not None:
         resolved_rules(given.rules, roots)
+
+
+def _post(request: ApprovalRequest) -> None:
+    """Post a request among the notices; a user who may not write them is told so, and nothing else is lost."""
+    from explorer.approvals.notices import post_request
+    from explorer.cli.notice_desk import used_book
+    from explorer.cli.output import note
+    from explorer.core.errors import StorageError
+
+    try:
+        book = used_book()
+        if book is not None:
+            post_request(book, request)
+    except StorageError as error:
+        note(error.message)
 
 
 def system_person() -> Person:
@@ -166,12 +185,6 @@ def carried_out(target: Any, plan: Plan, reason: str, user: str | None) -> PlanR
 
     named = approvals.target(target.location)
     return commit_guarded(target, named, approvals.decisions, plan, reason=reason, user=user)
-
-
-def _given_role(role: Role) -> Any:
-    from explorer.given_roles import GivenRole
-
-    return GivenRole(role.role, role.people, role.groups, role.tables)
 
 
 def _may(roles: Roles | None, right: Right, place: Place, person: Person) -> bool:

@@ -56,8 +56,13 @@ class NoticeStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was written yet."""
-        return self.path.exists()
+        """Whether anything was written yet.
+
+        Raises:
+            StorageError: This user may not look into the folder.
+        """
+        with self._failing("read"):
+            return self.path.exists()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:

@@ -7,9 +7,9 @@ same way as every other commit: through a `GuardedTable`, with its lines in the 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from explorer.activity.record import ActivityRecord
 from explorer.approvals.decisions import Decisions, Target
@@ -31,6 +31,7 @@ from explorer.rights import PersonalRights, Place, Right, Roles
 from explorer.web.recorder import RecordedTable, Recorder
 from explorer.web.served_tables import Catalog
 
+_log = logging.getLogger(__name__)
 PASSWORD_FILE = "password file"  # noqa: S105  # the name of a way, no secret
 _MOST_SHOWN = 500
 
@@ -69,11 +70,22 @@ class ServerApprovals:
                 field="two_people",
             )
         self.catalog = catalog
-        told = None if notices is None else partial(post_request, notices)
-        self.shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, told)
+        self._notices = notices
+        self.shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, self._post)
         self._roles, self._has_account = roles, has_account
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def _post(self, request: ApprovalRequest) -> None:
+        """Post a request among the notices; who asks is told if that fails, and what is under way goes on."""
+        if self._notices is None:
+            return
+        try:
+            post_request(self._notices, request)
+        except StorageError as error:
+            if request.state == "asked":
+                raise
+            _log.error("%s", error)  # the message is complete
 
     def of(self, identity: Identity, visible: Catalog, recorder: Recorder, rights: PersonalRights) -> PersonalApprovals:
         """Return the requests as one person may use them."""

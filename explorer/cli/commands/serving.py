@@ -341,8 +341,7 @@ def _serve(
 ) -> None:
     _require_web()
     quiet_handlers()
-    from explorer.cli.two_people import given_approvals
-    from explorer.given_roles import GivenRole
+    from explorer.cli.two_people import configured_roles, given_approvals
     from explorer.web import serve as serve_pages
     from explorer.web.limits import PersonLimits
 
@@ -355,8 +354,7 @@ def _serve(
         typer.get_text_stream("stdout").flush()
 
     oidc, proxy_login = (_oidc(), _proxy_login()) if people else (None, None)
-    given = in_force().values.roles if people else ()
-    roles = tuple(GivenRole(each.role, each.people, each.groups, each.tables) for each in given)
+    roles = configured_roles() if people else ()
     logins = settings.basic_auth is not None or oidc is not None or proxy_login is not None
     served = partial(
         serve_pages,

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def as_user(number: int, place: Path, *texts: str) -> dict[str, Any]:
     """Call the command as another user of the system, who may not be able to load Python: that is done before."""
     before = [arguments(place, "approvals"), arguments(place, "plan", str(place / "lake/orders"), INTENT)]
     program = (
-        f"import os, sys; from explorer.cli.app import run; [run(each) for each in {before!r}]; "
+        "import os, sys, explorer.approvals.notices, explorer.cli.notice_desk; from explorer.cli.app import run; "
+        f"[run(each) for each in {before!r}]; "
         f"os.setgid(0); os.setuid({number}); sys.exit(run(sys.argv[1:]))"
     )
     names = {"LOGNAME": "ben", "USER": "ben", "SUDO_USER": "ben"}
@@ -67,8 +69,8 @@ def as_user(number: int, place: Path, *texts: str) -> dict[str, Any]:
         [sys.executable, "-c", program, *texts],
         capture_output=True, check=False, cwd=REPOSITORY, env=environment, text=True,
     )  # fmt: skip
-    found: dict[str, Any] = json.loads((done.stderr or done.stdout).splitlines()[-1])
-    return found | {"exit": done.returncode}
+    found: dict[str, Any] = json.loads((done.stderr if done.returncode else done.stdout).splitlines()[-1])
+    return found | {"exit": done.returncode, "said": done.stderr}
 
 
 def test_a_commit_that_needs_a_second_person_is_refused_and_says_how_to_ask(cli: Call, place: Path) -> None:
@@ -105,15 +107,40 @@ def test_the_user_who_asked_cannot_approve_under_another_name(
     assert versions(place) == 2
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can run a command as another user")
-def test_another_user_approves_and_the_maker_commits(cli: Call, shared: Path) -> None:
-    place = shared
+def _for_two_users(place: Path) -> None:
+    """A table, and requests that the users of a group share."""
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     small_logs.write_log(place / "lake" / "orders", [created, [small_logs.add("1.parquet", 3)]])
     configured(place)
     for folder in at_least_one(["state", "state/record", "state/requests"]):
         (place / folder).mkdir()
         (place / folder).chmod(0o2770)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can run a command as another user")
+def test_who_may_not_read_the_notices_nor_their_secrets_approves_all_the_same(cli: Call, shared: Path) -> None:
+    place = shared
+    _for_two_users(place)
+    with (place / "explorer.toml").open("a") as file:
+        file.write('[notices]\nfolder = "notices"\n')
+        file.write('[[webhooks]]\nurl = "https://hooks.invalid/x"\nsecret_file = "key"\n')
+    (place / "key").write_text(f"whsec_{b64encode(bytes(24)).decode()}")
+    (place / "key").chmod(0o600)
+    table = str(place / "lake" / "orders")
+    assert cli(*arguments(place, "plan", table, INTENT, "--ask", "as agreed")).document()["state"] == "asked"
+    (notice,) = cli(*arguments(place, "notices")).lines()
+    assert notice["notice"]["kind"] == "approval"
+    approved = as_user(4321, place, *arguments(place, "approve", "1", "--note", "fine"))
+    assert (approved.get("state"), approved["exit"]) == ("approved", 0), approved
+    assert "The notices in" in approved["said"]
+    result = cli(*arguments(place, "commit", table, INTENT, "--reason", "x", "--yes")).document()
+    assert result["outcome"] == "committed"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can run a command as another user")
+def test_another_user_approves_and_the_maker_commits(cli: Call, shared: Path) -> None:
+    place = shared
+    _for_two_users(place)
     table = str(place / "lake" / "orders")
     assert cli(*arguments(place, "plan", table, INTENT, "--ask", "as agreed")).document()["state"] == "asked"
     approved = as_user(4321, place, *arguments(place, "approve", "1", "--note", "fine"))
