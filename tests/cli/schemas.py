@@ -11,8 +11,6 @@ import msgspec
 from explorer.activity.event import Entry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
-from explorer.cli.commands.activity import ChannelTest, RecordVerified
-from explorer.cli.commands.approvals import ApprovalDocument
 from explorer.cli.commands.blame import BlameLine
 from explorer.cli.commands.changes import ChangesFile, FeedGaps
 from explorer.cli.commands.commits import DiffDocument, HistoryLine
@@ -26,6 +24,9 @@ from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
 from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.story import StoryLine
+from explorer.cli.commands.team.activity import RecordVerified
+from explorer.cli.commands.team.approvals import ApprovalDocument
+from explorer.cli.commands.team.notices import ChannelTest
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine, WatchLine
 from explorer.cli.errors import ErrorDocument
 from explorer.cli.layout_output import LayoutDocument

@@ -113,7 +113,7 @@ def plan(
         planned = target.plan(wanted, accept=tuple(accept or ()), check_rows=check_rows, user=_user(user))
     _check_accepted(planned, accept or ())
     if ask is not None and planned.committable:
-        from explorer.cli.commands.approvals import asked
+        from explorer.cli.commands.team.approvals import asked
 
         if not json:
             _print_plan(planned)
