@@ -35,14 +35,16 @@ class Tables(DeskTables, Protocol):
         picks_files: Files can be selected, for code that works with them.
         palette_names: All tables that a page can go to, and their names.
         kept: Results that people share; None where nobody else can open an address.
-        approvals: The requests for approval; None where no change needs a second person.
     """
 
     key: SigningKey | None
     picks_files: bool
     palette_names: PaletteNames
     kept: KeptResults | None
-    approvals: Approvals | None
+
+    @property
+    def approvals(self) -> Approvals | None:
+        """The requests for approval; None where no change needs a second person."""
 
     def facts(self, name: str) -> TableFacts:
         """Return the facts of a table as it is now; the same object until the log has another newest commit.

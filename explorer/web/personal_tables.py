@@ -16,7 +16,6 @@ from explorer.auditing.erasure import Erasure, Neighbour, narrowed
 from explorer.core.errors import ExplorerError, NotAllowed, VersionGap
 from explorer.core.transaction.changeable_table import ChangeableTable
 from explorer.given_roles import place_of
-from explorer.page.approvals import Approvals
 from explorer.page.entry import OnShow
 from explorer.page.tables import TableReading
 from explorer.rights import EVERYWHERE, PersonalRights, Place, Right
@@ -54,8 +53,7 @@ class PersonalTables:
         approvals: PersonalApprovals | None = None,
     ) -> None:
         self._catalog, self._recorder = catalog, recorder
-        self.approvals: Approvals | None = approvals
-        self._guards = approvals
+        self.approvals = approvals
         self.rights = rights or PersonalRights()
         self.key, self.picks_files = catalog.key, catalog.picks_files
         self.allow_commits = catalog.allow_commits and self.rights.may_somewhere(Right.COMMIT)
@@ -84,7 +82,7 @@ class PersonalTables:
         """Open a table for a desk alone: its commits are recorded, and those that need a second person have one."""
         self.require(Right.COMMIT, name)
         table = self._catalog.open(name)
-        guarded: ChangeableTable = table if self._guards is None else self._guards.guarded(name, table)
+        guarded: ChangeableTable = table if self.approvals is None else self.approvals.guarded(name, table)
         return RecordedTable(guarded, name, self._recorder)
 
     def check_source(self, name: str, source: str) -> None:
