@@ -27,7 +27,7 @@ from explorer.core.versions.located import learning, located
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots, is_catalog_address
 from explorer.storage.served_root import GivenRoots, options_of, with_options
-from explorer.variables import ACTIVITY_VARIABLE
+from explorer.variables import ACTIVITY_VARIABLE, OFF
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -960,7 +960,7 @@ def recorded(plan: Plan, location: str, commit: Callable[[], Result], user: str 
     Raises:
         StorageError: The record cannot be written. Nothing was committed.
     """
-    if os.environ.get(ACTIVITY_VARIABLE, "off") in ("", "off"):
+    if os.environ.get(ACTIVITY_VARIABLE, "") in ("", OFF):
         return commit()
     from explorer.activity.configured import commit_in_record
 

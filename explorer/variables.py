@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+OFF: Final = "off"
+"""The value of a variable that names a place, for none."""
 ACTIVITY_VARIABLE: Final = "DELTA_EXPLORER_ACTIVITY"
 """The environment variable that names the file or folder of the activity record; ``off`` writes none."""
 NOTICES_VARIABLE: Final = "DELTA_EXPLORER_NOTICES"

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.configuration.place import OFF, configuration_place
+from explorer.configuration.place import configuration_place
 from explorer.debug import DEBUG_VARIABLE
-from explorer.variables import CACHE_VARIABLE, CONFIG_VARIABLE
+from explorer.variables import CACHE_VARIABLE, CONFIG_VARIABLE, OFF
 
 if TYPE_CHECKING:
     from explorer.configuration.reading import ConfigurationFile

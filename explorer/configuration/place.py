@@ -8,11 +8,9 @@ from typing import Final
 
 from platformdirs import user_config_path
 
-from explorer.variables import CONFIG_VARIABLE
+from explorer.variables import CONFIG_VARIABLE, OFF
 
 NAME: Final = "explorer.toml"
-OFF: Final = "off"
-"""The value of the variable for no file."""
 _APPLICATION: Final = "delta-table-explorer"
 
 

@@ -14,10 +14,10 @@ from typing import Any, Final, get_args, get_type_hints
 import msgspec
 
 from explorer.configuration.key_lines import Key, key_lines, spelled
-from explorer.configuration.place import OFF, configuration_place
+from explorer.configuration.place import configuration_place
 from explorer.configuration.records import FILES, SIGN_IN, TABLES, Configuration
 from explorer.core.errors import InvalidConfiguration
-from explorer.variables import CONFIG_VARIABLE
+from explorer.variables import CONFIG_VARIABLE, OFF
 
 _MOST_BYTES: Final = 1 << 20
 _PLACE: Final = re.compile(r" - at `\$(?P<path>.*)`$")

@@ -16,7 +16,6 @@ from explorer.cli.in_force import in_force
 from explorer.cli.output import emit, listing, note
 from explorer.configuration.in_force import catalog_in_force, variable_text
 from explorer.configuration.key_lines import Key, spelled
-from explorer.configuration.place import OFF
 from explorer.configuration.reading import ConfigurationFile, read_configuration
 from explorer.configuration.records import SECRETS, VARIABLES, Configuration, Notices
 from explorer.core.errors import InvalidConfiguration, RequestError, StorageError
@@ -25,7 +24,7 @@ from explorer.core.protocol.times import from_milliseconds
 from explorer.credentials import HIDDEN, secrets_of, without_credentials
 from explorer.storage.index_folder import IndexFile, user_indexes
 from explorer.storage.served_root import ServedRoot, options_of_root
-from explorer.variables import CACHE_VARIABLE
+from explorer.variables import CACHE_VARIABLE, OFF
 from explorer.version import VERSION
 
 if TYPE_CHECKING:
