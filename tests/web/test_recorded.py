@@ -193,6 +193,10 @@ def test_sign_ins_and_failed_ones_are_recorded(pages: Pages, record: ActivityRec
     cookie = pages.signed_in("ana", "right+password")
     pages.ask("/login", "POST", "name=ana&password=wrong", Origin=pages.origin)
     pages.ask("/logout", "POST", "", Origin=pages.origin, Cookie=cookie)
+    ends = time.monotonic() + 60
+    while len(list(entries(record.files))) < 3:  # the server writes its record on a thread of its own
+        assert time.monotonic() < ends
+        time.sleep(0.01)
     told = [(event.kind, event.outcome, event.person, event.address) for event in events(record)]
     assert told == [
         ("sign-in", "done", "ana", "127.0.0.1"),
