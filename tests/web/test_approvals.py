@@ -42,14 +42,8 @@ def server(root: Path, tmp_path: Path) -> TwoPeople:
     return TwoPeople(root, tmp_path / "state")
 
 
-def settled(window: Window, turns: int = 30) -> Window:
-    for _ in range(turns):
-        window.turn()
-    return window
-
-
 def lead(window: Window) -> str:
-    return str(settled(window).session.shown.regions["lead"])
+    return str(window.settle().session.shown.regions["lead"])
 
 
 def told(window: Window) -> str:
@@ -64,16 +58,16 @@ def digest(window: Window) -> str:
 
 def planned(server: TwoPeople, who: Identity, query: str = PLAN) -> Window:
     """A window in which a person is shown a plan."""
-    window = settled(server.window(f"?t={TABLE}&tab=act", who))
+    window = server.window(f"?t={TABLE}&tab=act", who).settle()
     window.ask("go", query=query)
-    return settled(window)
+    return window.settle()
 
 
 def drawn(window: Window) -> Window:
     """Draw the page of a window again, once what was asked of it is done."""
     waited_for(window, lambda: not isinstance(window.session.work.of(ActDesk).state, Committing))
     window.ask("go", query=window.session.query)
-    return settled(window)
+    return window.settle()
 
 
 def waited_for(window: Window, done: Callable[[], bool], seconds: float = 120) -> None:
@@ -90,7 +84,7 @@ def asked(server: TwoPeople, who: Identity, reason: str = "as agreed", query: st
 
 
 def decided(server: TwoPeople, who: Identity, what: str, number: int = 1, **fields: str) -> Window:
-    window = settled(server.window(f"?t={TABLE}&tab=act&step=request&request={number}", who))
+    window = server.window(f"?t={TABLE}&tab=act&step=request&request={number}", who).settle()
     shown = server.of_all.shelf.get(number).plan_digest
     window.ask(f"request-{what}", **({"request": str(number), "digest": shown, "note": "read it"} | fields))
     return drawn(window)
@@ -124,9 +118,9 @@ def test_two_people_from_the_plan_to_the_receipt(server: TwoPeople, root: Path) 
     assert "You asked for this change" in lead(ana)
     assert 'id="approve"' not in lead(ana)
 
-    home = settled(server.window("", login("ben")), 60)
+    home = server.window("", login("ben")).settle()
     assert "1 request waits for you" in json.dumps(home.session.shown.regions)
-    ben = settled(server.window(ana.session.query, login("ben")))
+    ben = server.window(ana.session.query, login("ben")).settle()
     assert 'id="approve"' in lead(ben)
     assert "as agreed" in lead(ben)
     ben = decided(server, login("ben"), "approve")
@@ -140,7 +134,7 @@ def test_two_people_from_the_plan_to_the_receipt(server: TwoPeople, root: Path) 
     assert versions(root) == 3
     for text in at_least_one(["ben", "approved by", "asked by", "digest that was approved", "as agreed"]):
         assert text in lead(ana), text
-    later = settled(server.window(f"?t={TABLE}&tab=act&v=2&step=receipt", login("vic")))
+    later = server.window(f"?t={TABLE}&tab=act&v=2&step=receipt", login("vic")).settle()
     assert "approved by" in lead(later), "the log itself names both"
     assert 'data-state="committed"' in lead(server.window(f"?t={TABLE}&tab=act&step=request&request=1", login("ben")))
     told_of = [(entry.event.kind, entry.event.what, entry.event.person) for entry in entries(server.record.files)]
@@ -242,7 +236,7 @@ def test_a_login_without_an_identity_cannot_ask(root: Path, tmp_path: Path) -> N
     assert "nothing says who you are" in lead(window)
     assert 'id="ask"' not in lead(window)
     window.ask("request-ask", reason="please", digest=digest(window))
-    assert "nothing says who you are" in told(settled(window))
+    assert "nothing says who you are" in told(window.settle())
     commit(window)
     assert versions(root) == 2
 
@@ -283,11 +277,11 @@ def test_a_role_that_is_gone_at_the_next_start_stops_it(root: Path, tmp_path: Pa
 
 def test_another_request_than_the_one_that_was_shown_is_not_decided(server: TwoPeople) -> None:
     asked(server, login("ana"))
-    ben = settled(server.window(f"?t={TABLE}&tab=act&step=request&request=1", login("ben")))
+    ben = server.window(f"?t={TABLE}&tab=act&step=request&request=1", login("ben")).settle()
     shown = server.of_all.shelf.get(1).plan_digest
     for fields in at_least_one([{"request": "2", "digest": shown}, {"request": "1", "digest": "0" * 64}]):
         ben.ask("request-approve", note="", **fields)
-        assert "Another request was shown" in told(settled(ben))
+        assert "Another request was shown" in told(ben.settle())
         assert server.of_all.shelf.get(1).state == "asked"
 
 
@@ -299,7 +293,7 @@ def test_a_request_is_reached_by_its_own_table_alone(server: TwoPeople) -> None:
     with pytest.raises(RequestError, match="has no request 1"):
         ben.approve("lake/us/orders", 1, "", "")
     for number in at_least_one(["0", "-1", "x", "9" * 30, "1e3"]):
-        window = settled(server.window(f"?t={TABLE}&tab=act&step=request&request={number}", login("ben")))
+        window = server.window(f"?t={TABLE}&tab=act&step=request&request={number}", login("ben")).settle()
         assert "request" in lead(window).lower()
         assert 'id="approve"' not in lead(window)
 
@@ -324,13 +318,13 @@ def test_requests_are_seen_and_decided_by_those_with_the_right_alone(root: Path,
     server = TwoPeople(root, tmp_path / "state", roles=roles)
     asked(server, login("ana"), reason="Geheimnis")
     rights, eve = ROLES[role], login("eve")
-    window = settled(server.window(f"?t={TABLE}&tab=act&step=request&request=1", eve))
+    window = server.window(f"?t={TABLE}&tab=act&step=request&request=1", eve).settle()
     assert ("Geheimnis" in told(window)) == (Right.REQUESTS in rights)
     assert ('id="approve"' in lead(window)) == (Right.APPROVE in rights)
-    home = settled(server.window("", eve), 60)
+    home = server.window("", eve).settle()
     assert ("Geheimnis" in told(home)) == (Right.REQUESTS in rights)
     window.ask("request-approve", request="1", digest=server.of_all.shelf.get(1).plan_digest, note="")
-    settled(window)
+    window.settle()
     assert (server.of_all.shelf.get(1).state == "approved") == (Right.APPROVE in rights)
     other = login("olga")
     with pytest.raises(ExplorerError):
@@ -357,6 +351,6 @@ def test_a_shelf_that_cannot_be_read_hides_no_table(server: TwoPeople) -> None:
     asked(server, login("ana"))
     folder = server.of_all.shelf.folder
     folder.rename(folder.with_name("away"))
-    home: Any = settled(server.window("", login("ben")), 60)
+    home: Any = server.window("", login("ben")).settle()
     assert "cannot be listed" in told(home)
     assert "orders" in told(home)

@@ -86,13 +86,7 @@ class Server:
         recorder = Recorder(self.record, identity)
         entry = PersonalEntry(PersonalTables(visible, recorder, rights), recorder)
         window = Window(visible, "", identity=identity, entry=entry)
-        return settled(window)
-
-
-def settled(window: Window, turns: int = 30) -> Window:
-    for _ in range(turns):
-        window.turn()
-    return window
+        return window.settle()
 
 
 def told(window: Window) -> str:
@@ -102,7 +96,7 @@ def told(window: Window) -> str:
 def deal(window: Window, book: NoticeBook, key: str, choice: str = "acknowledge", reason: str = "known") -> str:
     before = len(window.heard)
     window.ask("notice", notice=book.find(key).id, choice=choice, reason=reason)
-    settled(window)
+    window.settle()
     return json.dumps(window.heard[before:], default=str)
 
 
@@ -232,5 +226,5 @@ def test_many_notices_are_counted_and_not_all_drawn(root: Path, book: NoticeBook
 
 
 def test_without_notices_the_page_says_nothing_of_them(root: Path) -> None:
-    window = settled(Window(Catalog([str(root / "lake")]), ""))  # type: ignore[arg-type]
+    window = Window(Catalog([str(root / "lake")]), "").settle()  # type: ignore[arg-type]
     assert "notice" not in window.session.shown.regions["lead"].replace('id="home-notices"', "")

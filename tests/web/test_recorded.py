@@ -53,18 +53,12 @@ def opened(root: Path, record: ActivityRecord, query: str) -> Window:
     return Window(shown, query, identity=ANA, entry=PersonalEntry(tables, recorder))
 
 
-def settled(window: Window) -> Window:
-    for _ in range(60):
-        window.turn()
-    return window
-
-
 def commit(window: Window) -> None:
     desk = window.session.work.of(ActDesk)
     until(window, lambda: isinstance(desk.state, Ready))
     window.ask("commit", name="orders", reason="Secret reason", digest=desk.state.draft.plan.digest)
     until(window, lambda: not isinstance(desk.state, Committing))
-    settled(window)
+    window.settle()
 
 
 def until(window: Window, holds: Callable[[], bool]) -> None:
@@ -84,7 +78,7 @@ def newest(root: Path) -> int:
 
 
 def test_a_commit_is_announced_and_its_outcome_follows(root: Path, record: ActivityRecord) -> None:
-    commit(settled(opened(root, record, DESCRIBE)))
+    commit(opened(root, record, DESCRIBE).settle())
     assert newest(root) == 1
     plan, begun, ended = events(record)
     assert (plan.kind, plan.what, plan.table, plan.digest) == ("plan", "set-description", "w/orders", begun.digest)
@@ -99,7 +93,7 @@ def test_a_commit_is_announced_and_its_outcome_follows(root: Path, record: Activ
 
 
 def test_nothing_is_committed_while_the_record_cannot_be_written(root: Path, record: ActivityRecord) -> None:
-    window = settled(opened(root, record, DESCRIBE))
+    window = opened(root, record, DESCRIBE).settle()
     # A folder in the place of the file: the system refuses every write, also of a privileged user.
     aside = record.files.current.with_suffix(".aside")
     record.files.current.rename(aside)
@@ -110,18 +104,18 @@ def test_nothing_is_committed_while_the_record_cannot_be_written(root: Path, rec
     record.files.current.rmdir()
     aside.rename(record.files.current)
     window.ask("go", query=DESCRIBE)
-    commit(settled(window))
+    commit(window.settle())
     assert newest(root) == 1
     assert check_record(record.files).problems == []
 
 
 def test_rows_that_a_tab_opens_are_one_line_however_often_it_is_drawn(root: Path, record: ActivityRecord) -> None:
-    window = settled(opened(root, record, "?t=w/orders&tab=data"))
+    window = opened(root, record, "?t=w/orders&tab=data").settle()
     for theme in ("dark", "light"):
         window.ask("theme", theme=theme)
-        settled(window)
+        window.settle()
     window.ask("go", query="?t=w/orders&tab=data&masked=1")
-    settled(window)
+    window.settle()
     assert [(event.kind, event.what, event.version) for event in events(record)] == 2 * [("rows", "data", 0)]
 
 
@@ -131,7 +125,7 @@ def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_o
     # A busy machine takes its time.
     monkeypatch.setattr("explorer.activity.record.PATIENCE", 600)
     record._writer = RecordWriter(record, patience=600)
-    window = settled(opened(root, record, "?t=w/orders&tab=overview"))
+    window = opened(root, record, "?t=w/orders&tab=overview").settle()
     heard = len(window.heard)
     with record.files.lock.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -139,9 +133,9 @@ def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_o
         window.send("go", number=3, query="?t=w/orders&tab=files")
         window.number = 3
         # The loop returned at once; what came after the export waits for it, and other windows do not.
-        settled(window)
+        window.settle()
         assert not {2, 3} & {message.get("number") for message in window.heard[heard:]}
-        other = settled(opened(root, record, "?t=w/orders&tab=files"))
+        other = opened(root, record, "?t=w/orders&tab=files").settle()
         assert "Files" in other.session.shown.title
     window.answer()
     answered = [message["number"] for message in window.heard[heard:] if message.get("number") in {2, 3}]
@@ -150,7 +144,7 @@ def test_the_loop_goes_on_while_another_program_writes_and_messages_keep_their_o
 
 
 def test_an_export_that_cannot_be_recorded_is_not_made(root: Path, record: ActivityRecord) -> None:
-    window = settled(opened(root, record, "?t=w/orders&tab=overview"))
+    window = opened(root, record, "?t=w/orders&tab=overview").settle()
     record.files.current.unlink(missing_ok=True)
     record.files.current.mkdir()
     heard = len(window.heard)
@@ -161,22 +155,22 @@ def test_an_export_that_cannot_be_recorded_is_not_made(root: Path, record: Activ
 
 
 def test_an_export_is_recorded(root: Path, record: ActivityRecord) -> None:
-    window = settled(opened(root, record, "?t=w/orders&tab=overview"))
+    window = opened(root, record, "?t=w/orders&tab=overview").settle()
     window.ask("download", list="schema", format="json")
     (event,) = events(record)
     assert (event.kind, event.what, event.table) == ("export", "schema", "w/orders")
 
 
 def test_the_page_joins_the_record_and_the_logs(root: Path, record: ActivityRecord) -> None:
-    commit(settled(opened(root, record, DESCRIBE)))
+    commit(opened(root, record, DESCRIBE).settle())
     assert record.writer.flush(60)
     record.add(Event(kind="refusal", outcome="refused", person="<script>alert(1)</script>", what="commit"))
-    lead = settled(opened(root, record, "?show=activity")).session.shown.regions["lead"]
+    lead = opened(root, record, "?show=activity").settle().session.shown.regions["lead"]
     assert lead.count("<tr>") == 1 + 3, "the commit is one line, with its reason out of the log"
     assert "Secret reason" in lead
     assert "Receipt" in lead
     assert "<script>" not in lead
-    refused = settled(opened(root, record, "?show=activity&kind=refusal")).session.shown.regions["lead"]
+    refused = opened(root, record, "?show=activity&kind=refusal").settle().session.shown.regions["lead"]
     assert "Secret reason" not in refused
     assert "1 line of 3" in refused
 

@@ -102,13 +102,7 @@ class Server:
         entry = PersonalEntry(tables, self.recorder(name))
         shown: Any = tables if address_of(query).table else visible_catalog(self.catalog, self.roles.of(name, ()))
         window = Window(shown, query, identity=Identity("s", name, KnownBy.LOGIN), entry=entry)
-        return settled(window)
-
-
-def settled(window: Window, turns: int = 25) -> Window:
-    for _ in range(turns):
-        window.turn()
-    return window
+        return window.settle()
 
 
 NAMES = {"own": "lake/eu/own", "other": "lake/us/other", "hidden": f"lake/{SECRET}/{SECRET}-table"}
@@ -173,13 +167,13 @@ def test_no_message_or_export_of_any_role_does_more_than_its_right(
             window.send(message, number=window.number, list=export, query=window.session.query)
             # What is recorded first is handled in a later turn.
             assert record.writer.flush(60)
-            settled(window, 3)
+            window.settle()
             right = right_of_message(message, export)
             assert right is not None
             allowed = right in rights or (kind == "hidden" and right is Right.SEE)
             assert (handled == [message]) == allowed, (role, kind, name)
             checked += 1
-        settled(window)
+        window.settle()
         assert leaks(told(window)) == 0
     of_the_list = {"read-on", "seen", "stop-search", "search-on", "search-again", "pin-table", "lane-card", "notice"}
     assert checked == 3 * (len(MESSAGES.keys() - of_the_list) + len(EXPORTS))
@@ -193,7 +187,7 @@ def test_no_address_of_any_role_shows_more_than_its_rights(root: Path, record: A
         window = server.window(f"?t={NAMES[kind]}")
         for tab in at_least_one(ALL_TABS):
             window.ask("go", query=f"?t={NAMES[kind]}&tab={tab.key}")
-            settled(window, 8)
+            window.settle()
             text = told(window)
             if kind == "hidden":
                 counted["leaks"] += leaks(text)
@@ -263,11 +257,11 @@ def test_lists_show_nothing_of_what_is_hidden(root: Path, record: ActivityRecord
         server = Server(root, record, role)
         for query in ("", "?q=lake", "?show=activity", "?show=activity&q=a", "?sort=-rows"):
             window = server.window(query)
-            settled(window, 60)
+            window.settle()
             assert SECRET not in json.dumps([window.heard, window.session.shown.regions], default=str), (role, query)
-        activity = json.dumps(settled(server.window("?show=activity"), 40).session.shown.regions)
+        activity = json.dumps(server.window("?show=activity").settle().session.shown.regions)
         assert ("ben" in activity) == (Right.ACTIVITY in ROLES[role]), role
-    assert SECRET in json.dumps(settled(server.window("?show=activity", "root"), 60).session.shown.regions)
+    assert SECRET in json.dumps(server.window("?show=activity", "root").settle().session.shown.regions)
 
 
 def test_a_search_in_other_tables_reads_those_whose_rows_may_be_read_alone(root: Path, record: ActivityRecord) -> None:
@@ -343,15 +337,15 @@ def test_bounds_and_lines_of_the_log_are_for_those_who_may_read_rows(
     window, reads = Server(root, record, role).window(f"?t={NAMES['own']}"), Right.ROWS in ROLES[role]
     for query in at_least_one(["&tab=columns", "&tab=columns&column=word", "&tab=files&file=1.parquet"]):
         window.ask("go", query=f"?t={NAMES['own']}{query}")
-        settled(window, 8)
+        window.settle()
         shown = json.dumps(window.session.shown.regions)
         assert "word" in shown
         assert all((value in shown) == reads for value in VALUES), query
         assert ("not among your rights" in shown.lower()) != reads, query
     window.ask("go", query=f"?t={NAMES['own']}&version=1")
-    settled(window, 8)
+    window.settle()
     window.ask("raw")
-    settled(window, 8)
+    window.settle()
     assert ("minValues" in told(window)) == reads
 
 
@@ -383,7 +377,7 @@ def asked_of_palette(window: Window, text: str) -> str:
     name = NAMES["hidden"]
     recents = [["table", name, "", name], ["column", name, "", "word"], ["person", name, "", f"{SECRET}-person"]]
     window.ask("palette", text=text, recents=recents)
-    settled(window, 4)
+    window.settle()
     answers = (heard.get("regions", {}).get("palette-results") for heard in window.heard)
     return str([answer for answer in answers if answer is not None][-1])
 
@@ -407,16 +401,16 @@ def test_no_comparison_lane_or_range_tells_of_a_hidden_table(root: Path, record:
     pages = []
     for other in at_least_one([NAMES["hidden"], NAMES["hidden"].replace("table", "tablx"), "lake/eu/link"]):
         window.ask("go", query=f"?t={NAMES['own']}&tab=diff&with={other}")
-        settled(window, 12)
+        window.settle()
         pages.append(json.dumps(window.session.shown.regions).replace("tablx", "table"))
     assert pages[0] == pages[1], "as if it were not there"
     assert SECRET not in pages[2]
     home = server.window("?show=timeline")
-    settled(home, 60)
+    home.settle()
     assert SECRET not in json.dumps([home.heard, home.session.shown.regions], default=str)
     assert "own" in json.dumps(home.session.shown.regions)
     home.ask("lane-card", name=NAMES["hidden"], first=0, last=1)
-    settled(home, 8)
+    home.settle()
     assert leaks(json.dumps(home.heard, default=str)) == 0
 
 
@@ -442,7 +436,7 @@ def test_a_shared_search_tells_a_person_of_no_table_that_is_hidden_from_that_per
     shown = {}
     for name in ("root", "ana"):
         window = server.window(f"?t={NAMES['own']}&tab=erasure&where={quote_plus(condition)}&result={shared}", name)
-        settled(window, 8)
+        window.settle()
         shown[name] = json.dumps(window.session.shown.regions)
         assert "1.parquet" in shown[name]
     assert SECRET in shown["root"]
@@ -451,7 +445,7 @@ def test_a_shared_search_tells_a_person_of_no_table_that_is_hidden_from_that_per
     window = server.window(f"?t={NAMES['own']}&tab=erasure&where={quote_plus(condition)}&result={shared}")
     for export in at_least_one(["erasure-proof", "erasure-statement", "erasure-page"]):
         window.ask("download", list=export, format="json")
-        settled(window, 8)
+        window.settle()
     sent = [heard for heard in window.heard if heard.get("kind") not in ("patch", "page")]
     assert "".join(map(readable, sent)).count(condition.partition(" ")[0]) >= 3
     assert SECRET not in "".join(map(readable, sent))
@@ -474,9 +468,9 @@ def test_an_export_that_does_not_exist_writes_no_line(root: Path, record: Activi
     catalog = Catalog([str(root / "lake")])
     tables = PersonalTables(catalog, Recorder(record, Identity("s", "ana", KnownBy.LOGIN)))
     entry = PersonalEntry(tables, Recorder(record, Identity("s", "ana", KnownBy.LOGIN)))
-    window = settled(Window(tables, f"?t={NAMES['own']}", entry=entry))
+    window = Window(tables, f"?t={NAMES['own']}", entry=entry).settle()
     window.ask("download", list="all rows, by root")
-    settled(window, 4)
+    window.settle()
     assert [entry.event.what for entry in entries(record.files)] == []
     window.ask("download", list="files", format="json")
     assert record.writer.flush(60)

@@ -18,8 +18,12 @@ from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.session import HomeSession
 from explorer.web.home.tables import Shown
 from tests.support.pages.page_host import PageHost
+from tests.support.pages.quiet import busy_threads
 
 __all__ = ["Window"]
+
+_QUIET_TURNS = 4
+"""So many turns one after the other: a thread that was just given something may not have begun."""
 
 
 class Window:
@@ -95,6 +99,18 @@ class Window:
                 return found[-1]
             self.turn()
         pytest.fail(f"it did not come: {self.heard}")
+
+    def settle(self, seconds: float = 60) -> Window:
+        """Wait until nothing is under way: no thread works, and nothing waits for a turn of the loop."""
+        ends, quiet = time.monotonic() + seconds, 0
+        while quiet < _QUIET_TURNS:
+            heard, busy = len(self.heard), busy_threads()
+            self.host.turn()
+            quiet = quiet + 1 if not busy and not self.host.has_calls and len(self.heard) == heard else 0
+            if time.monotonic() > ends:
+                pytest.fail(f"it does not end: {busy or 'each turn asks for another'}")
+            time.sleep(0.003)
+        return self
 
     def turn(self) -> None:
         """Take a turn of the loop."""

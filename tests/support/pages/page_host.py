@@ -65,6 +65,11 @@ class PageHost:
         for call in calls if self.is_open else ():
             call()
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether something waits for a turn of the loop."""
+        return not self._turns.empty()
+
     def close(self) -> None:
         """Close the page."""
         self.is_open = False
