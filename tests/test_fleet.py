@@ -201,6 +201,7 @@ def test_a_link_that_leads_back_is_followed_once(tmp_path: Path) -> None:
     assert [each.location for each in audits([tmp_path])] == [str(tmp_path / "t00")]
 
 
+@pytest.mark.whole("tests/storage/test_silent_stores.py")
 def test_a_place_of_two_servers_that_do_not_answer_is_two_errors() -> None:
     """One address may be of two servers, and neither hides the other."""
     options = {"aws_allow_http": "true", "aws_access_key_id": "a", "aws_secret_access_key": "b"}

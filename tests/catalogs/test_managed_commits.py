@@ -204,6 +204,7 @@ def _gateway(request: Request) -> Answer | None:
 LOST = (_dropped, _unsaid, _unknown, _unknown_after, _nonsense_after, _busy, _conflict_after, _gateway)
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_answer_that_is_lost_makes_one_commit(make_own: Make, server: UnityServer, fault: Fault, times: int) -> None:

@@ -97,6 +97,7 @@ def _versions(table: explorer.Table) -> list[int]:
     return list(range(first, last + 1))[-60:]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("folder", _cases(), ids=lambda folder: folder.name)
 def test_changes_are_those_of_spark(folder: Path) -> None:
     outcomes: Counter[str] = Counter()
@@ -122,6 +123,7 @@ def test_changes_are_those_of_spark(folder: Path) -> None:
     assert outcomes.total() > 0
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("folder", _cases(), ids=lambda folder: folder.name)
 def test_differences_are_those_of_spark(folder: Path) -> None:
     outcomes: Counter[str] = Counter()

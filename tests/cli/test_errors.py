@@ -330,6 +330,7 @@ def _started(process: subprocess.Popen[str], count: int) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(("others", "seconds"), [(2, 0.0), (3, 0.0), (3, 0.05), (3, 0.3), (3, 1.0)])
 def test_interrupt_of_an_audit_of_many_tables_is_told_in_one_line(tmp_path: Path, others: int, seconds: float) -> None:
     """One process is that of Python which cleans up; the two that read are started after it."""

@@ -155,6 +155,7 @@ def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Call
     assert "id >= 0" in page.locator("#side").inner_text()
 
 
+@pytest.mark.whole("tests/page/act, without a browser")
 def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_commit(
     act: Callable[[str], Any], root: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_page_without_plotly_keeps_the_still_picture_says_so_and_works(windows
     page.close()
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(
     "script", ["page/*/script/page.js", "page/*/script/strip.js", "static/start.js", "bokeh.min.js"]
 )

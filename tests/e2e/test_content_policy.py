@@ -202,6 +202,7 @@ def test_a_first_picture_is_styled_before_any_script_of_the_body_runs(listening:
     assert page.locator("html[data-live]").count() == 0
 
 
+@pytest.mark.whole("test_what_is_injected_neither_runs_nor_loads_nor_sends")
 def test_hostile_names_are_shown_as_text_and_give_the_policy_nothing_to_stop(listening: Any, address: str) -> None:
     page = listening
     for tab in at_least_one(("overview", "columns", "files")):

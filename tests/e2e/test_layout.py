@@ -74,6 +74,7 @@ def test_what_stays_at_the_top_takes_at_most_a_fifth_of_the_window(opened: Any, 
     assert "v=0" in page.url
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("width", [375, 800, 1024, 1440, 2560])
 def test_the_legend_is_seen_at_every_width(opened: Any, watched: Any, width: int) -> None:
     watched.set_viewport_size({"width": width, "height": 900})

@@ -47,6 +47,7 @@ def test_a_column_of_a_table_is_reached_from_the_list_by_keys_alone(opened: Call
     assert _query(page)["t"] == ["shop/reference/deletion-vectors"]
 
 
+@pytest.mark.whole("tests/page/test_palette.py")
 def test_what_was_visited_comes_first_the_next_time(opened: Callable[..., Any]) -> None:
     opened("?t=shop/reference/optimize")
     page = opened()
@@ -80,6 +81,7 @@ def test_a_version_a_tab_and_an_action_are_reached_from_a_table(opened: Callable
     page.locator("#home-count").wait_for()
 
 
+@pytest.mark.whole("test_words_in_a_field_for_a_version_say_how_they_were_read")
 def test_a_letter_in_a_field_is_a_letter(opened: Callable[..., Any]) -> None:
     page = opened("?t=shop/reference/change-feed&tab=data")
     page.locator("#rows-where").focus()
@@ -99,6 +101,7 @@ def test_words_in_a_field_for_a_version_say_how_they_were_read(opened: Callable[
     page.get_by_text("by number or by a time such as yesterday 18:00").wait_for()
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "text"), [(1440, ""), (375, "amount"), (1440, "zzqq")])
 def test_the_palette_has_no_barrier(opened: Callable[..., Any], theme: str, width: int, text: str) -> None:
@@ -117,6 +120,7 @@ def test_the_palette_has_no_barrier(opened: Callable[..., Any], theme: str, widt
     assert problems == []
 
 
+@pytest.mark.whole("test_a_version_a_tab_and_an_action_are_reached_from_a_table")
 def test_in_a_notebook_it_opens_where_the_widget_has_the_focus_alone(watched: Any, tmp_path: Path) -> None:
     created = [commit_info("CREATE TABLE"), PROTOCOL, metadata({"order_id": "long", "amount": "double"})]
     commits = [created, *([commit_info("WRITE"), add(f"{n}.parquet", 10)] for n in range(3))]

@@ -24,6 +24,7 @@ def _saved(page: Any, button: Any, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.whole("test_a_saved_page_shows_the_same_and_asks_for_nothing")
 def test_a_chart_and_the_timeline_are_saved_as_pictures(opened: Any, tmp_path: Path) -> None:
     page = opened(f"{VECTORS}&tab=overview")
     plotted(page, "chart-slot")
@@ -77,6 +78,7 @@ def test_two_tables_are_chosen_in_the_list_and_compared_and_a_step_leads_to_its_
     assert "tab=act" in page.url
 
 
+@pytest.mark.whole("tests/page, without a browser")
 def test_folders_of_the_path_lead_to_their_tables(opened: Any) -> None:
     page = opened(VECTORS)
     page.locator(".crumbs a", has_text="reference").click()

@@ -43,6 +43,7 @@ def signed_in(browser: Any, pages: Pages, name: str) -> Any:
     return page
 
 
+@pytest.mark.whole("test_approvals.py, where two people sign in")
 def test_each_is_who_signed_in_and_is_out_with_the_login(browser: Any, pages: Pages, users: Path) -> None:
     plan = f"{pages.origin}/?t=w/optimize&tab=act&act=set-description&f.description=new&step=plan"
     ana, ben = (signed_in(browser, pages, name) for name in ("ana", "ben"))
@@ -76,6 +77,7 @@ def test_each_is_who_signed_in_and_is_out_with_the_login(browser: Any, pages: Pa
         page.context.close()
 
 
+@pytest.mark.whole("tests/web/serving, without a browser")
 def test_a_page_whose_socket_is_refused_says_so(browser: Any, pages: Pages) -> None:
     page = signed_in(browser, pages, "ben")
     page.context.route("**/*", lambda route: route.continue_())

@@ -66,6 +66,7 @@ def commit(page: Any, table: str, reason: str, button: str) -> None:
     settle(page)
 
 
+@pytest.mark.whole("tests/views/act and tests/page/act, without a browser")
 def test_a_rename_is_undone_from_its_receipt_and_nothing_else(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=lake/names&tab=act&act=rename-column&f.column=s&f.to=t")
     page.get_by_role("button", name="Preview plan").click()

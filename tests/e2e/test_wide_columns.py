@@ -85,6 +85,7 @@ def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics
     assert f"col={column_name(19_999)}" in statistics.url
 
 
+@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
 def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/{STATISTICS}&col={column_name(3)}")
     settle(watched)

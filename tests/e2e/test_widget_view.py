@@ -73,6 +73,7 @@ def test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was(sho
     assert page.evaluate("getComputedStyle(document.body).display") == "block"
 
 
+@pytest.mark.whole("test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was")
 def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
@@ -90,6 +91,7 @@ def test_each_view_is_laid_out_for_its_own_width(shown: Any) -> None:
     )
 
 
+@pytest.mark.whole("test_where_the_notebook_names_no_theme_the_color_behind_the_widget_decides")
 def test_the_theme_is_the_notebooks_until_the_trait_says_another(shown: Any) -> None:
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
@@ -127,6 +129,7 @@ def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: A
     assert len({view for _, view in asked}) == 1
 
 
+@pytest.mark.whole("test_charts.py, on the page of a browser")
 def test_without_plotly_the_still_picture_stays_and_the_page_says_so(shown: Any) -> None:
     page = shown(plotly=b"\x01\x02\x03")
     note = f"{ONE}.querySelector('#timeline-slot .undrawn')"
@@ -134,6 +137,7 @@ def test_without_plotly_the_still_picture_stays_and_the_page_says_so(shown: Any)
     assert page.evaluate(f"{ONE}.querySelector('#still svg') !== null")
 
 
+@pytest.mark.whole("test_a_cell_that_runs_again_draws_its_view_in_the_same_place")
 def test_a_view_that_goes_says_so_and_is_silent_from_then_on(shown: Any) -> None:
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")
@@ -144,6 +148,7 @@ def test_a_view_that_goes_says_so_and_is_silent_from_then_on(shown: Any) -> None
     assert page.evaluate("sent.length") == before
 
 
+@pytest.mark.whole("test_a_cell_that_runs_again_draws_its_view_in_the_same_place")
 def test_the_views_of_a_page_that_is_left_end_in_the_kernel_and_begin_again_if_it_comes_back(
     shown: Any, widget: TableExplorer
 ) -> None:
@@ -163,6 +168,7 @@ def test_the_views_of_a_page_that_is_left_end_in_the_kernel_and_begin_again_if_i
     assert len(widget._windows) == 2
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("ended", ["before", "after"])
 def test_a_cell_that_runs_again_draws_its_view_in_the_same_place(shown: Any, ended: str) -> None:
     page = shown()

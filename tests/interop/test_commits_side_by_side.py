@@ -77,6 +77,7 @@ def test_both_commits_say_the_same(name: str, reference_writer: ReferenceWriter,
     assert differences(wanted, map(json.loads, table.commit_actions(result.version))) == {}
 
 
+@pytest.mark.whole("tests/spark/changes/test_changes.py, on tables of the reference")
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark_engine")
 @pytest.mark.conformance("CDF-001", "CDF-005")

@@ -117,6 +117,7 @@ def test_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_w
     assert seen
 
 
+@pytest.mark.whole("test_every_type_reads_alike_its_extremes_included")
 def test_what_the_reference_refuses_is_told_with_its_condition(
     reference_writer: ReferenceWriter, tmp_path: Path
 ) -> None:

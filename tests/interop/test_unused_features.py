@@ -101,6 +101,7 @@ def test_what_the_reference_will_not_drop_as_it_is_or_rewrites_is_not_said_to_be
     assert any(changed)
 
 
+@pytest.mark.whole("the other tests of this file")
 def test_a_constraint_in_another_case_is_used_for_both(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
     name = _made(reference_writer, tmp_path, FEATURES["checkConstraints"][0])
     for commit in at_least_one(sorted((tmp_path / "_delta_log").glob("*.json"))):

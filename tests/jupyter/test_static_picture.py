@@ -52,6 +52,7 @@ def test_nothing_of_the_table_is_markup_and_nothing_is_fetched(tmp_path: Path) -
     assert "\x1b" not in found["text/plain"]
 
 
+@pytest.mark.whole("the other tests of this file")
 def test_a_long_history_is_a_small_picture(tmp_path: Path) -> None:
     commits = [[PROTOCOL, metadata({"a": "long"})], *[[add(f"{n}.parquet", n)] for n in range(1, 1_500)]]
     found = bundle(explorer.open_table(write_log(tmp_path / "long", commits)).explore())

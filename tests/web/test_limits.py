@@ -40,6 +40,7 @@ def window(root: Path, limits: ServerLimits, identity: Identity = ANA, query: st
     return Window(shown, query, identity=identity, entry=PersonalEntry(tables, recorder, limits))
 
 
+@pytest.mark.whole("the other tests of this file")
 def test_more_pages_than_one_person_may_have_are_refused_with_429_until_one_is_closed(
     root: Path, tmp_path: Path
 ) -> None:

@@ -147,6 +147,7 @@ def noted(handled: list[str], name: str, _message: object) -> None:
     handled.append(name)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_no_message_or_export_of_any_role_does_more_than_its_right(
     root: Path, record: ActivityRecord, role: str
@@ -179,6 +180,7 @@ def test_no_message_or_export_of_any_role_does_more_than_its_right(
     assert checked == 3 * (len(MESSAGES.keys() - of_the_list) + len(EXPORTS))
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_no_address_of_any_role_shows_more_than_its_rights(root: Path, record: ActivityRecord, role: str) -> None:
     server, counted = Server(root, record, role), Counter[str]()

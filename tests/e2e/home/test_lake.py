@@ -96,6 +96,7 @@ def test_a_table_is_found_by_a_column_then_by_a_finding_and_all_of_it_is_in_the_
     assert listed(page, {"quiet"})
 
 
+@pytest.mark.whole("tests/web/home, without a browser")
 def test_a_pinned_table_stays_on_top_and_those_opened_are_named(watched: Any, lake_address: str) -> None:
     page = opened(watched, lake_address, "")
     page.locator("tr:has(b:text-is('returns')) .pin").click()
@@ -145,6 +146,7 @@ def test_the_timeline_is_brushed_filtered_and_leads_to_a_commit(watched: Any, la
     assert "tab=diff" in page.url
 
 
+@pytest.mark.whole("tests/web/home/test_table_list.py")
 def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, tmp_path: Path) -> None:
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]
     small_logs.write_log(tmp_path / "lake" / "first", [created])
@@ -156,6 +158,7 @@ def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, tmp_path: 
         page.goto("about:blank")  # before its server ends
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("query", ["?show=timeline&range=30d", "?facet=finding%3Asilent-loader&col=id"])
 @pytest.mark.parametrize("width", [375, 1440])
 def test_axe_finds_nothing_with_open_filters(watched: Any, lake_address: str, query: str, width: int) -> None:

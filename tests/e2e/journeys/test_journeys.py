@@ -1,7 +1,7 @@
 """The journeys of ``docs/journeys.md``, each from the list of tables to its end, without a fault in the page."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from tests.support.dose import WHOLE_DOSE
 from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
 
 pytestmark = pytest.mark.e2e
+_EVERY_RUN = "ceils"
+"""Journeys through other tabs each: the history of a column, a report, clients of a feature, a card, a journal."""
 _WITH_SPARK = (
     pytest.mark.spark,
     pytest.mark.skipif(not WHOLE_DOSE, reason="journeys with Spark take minutes: make prove walks them"),
@@ -28,9 +30,13 @@ def demo(demo_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield url
 
 
-@pytest.mark.parametrize(
-    "letter", [pytest.param(letter, marks=() if letter in WITHOUT_SPARK else _WITH_SPARK) for letter in JOURNEYS]
-)
+def _marks(letter: str) -> Sequence[pytest.MarkDecorator]:
+    if letter not in WITHOUT_SPARK:
+        return _WITH_SPARK
+    return () if letter in _EVERY_RUN else (pytest.mark.whole(f"the journeys {', '.join(_EVERY_RUN)}"),)
+
+
+@pytest.mark.parametrize("letter", [pytest.param(letter, marks=_marks(letter)) for letter in JOURNEYS])
 def test_it_reaches_its_end(watched: Any, windows: Any, demo: str, letter: str) -> None:
     windows.grant_permissions(["clipboard-read", "clipboard-write"])
     watched.set_default_timeout(300_000)

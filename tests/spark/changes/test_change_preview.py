@@ -81,6 +81,7 @@ def test_holes_fail_the_job_or_are_skipped_and_named(table: explorer.Table) -> N
     assert inferred.inferred_versions
 
 
+@pytest.mark.whole("test_row_diff.py")
 @pytest.mark.always
 def test_a_row_diff_preview_has_some_of_each_kind_and_exact_counts(table: explorer.Table) -> None:
     seen = row_diff_preview(table, 3, 9, ["id"], 2).result(LONG)

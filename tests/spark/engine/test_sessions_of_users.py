@@ -32,6 +32,7 @@ def _run(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.whole("test_user_settings.py, and test_expressions.py for the gate")
 def test_a_session_of_a_user_needs_none_of_our_settings_and_spark_defaults_are_heeded(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "# of the site\nspark.sql.shuffle.partitions   3\nspark.driver.memory=777m\nspark.master yarn\n"

@@ -65,6 +65,7 @@ def _rows(stream: RowStream, name: str = "x") -> list[Any]:
         return sorted(value for batch in found for value in batch.column(name).to_pylist())
 
 
+@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
 @pytest.mark.usefixtures("divided")
 def test_rows_of_all_parts_and_pieces_are_the_version(table: explorer.Table) -> None:
     snapshot = table.snapshot()
@@ -75,6 +76,7 @@ def test_rows_of_all_parts_and_pieces_are_the_version(table: explorer.Table) -> 
     assert _rows(version_stream(table, snapshot, "x >= 4500")) == list(range(4500, FILES * ROWS))
 
 
+@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
 @pytest.mark.usefixtures("divided")
 def test_changes_of_all_parts_and_pieces_are_the_feed(table: explorer.Table) -> None:
     stream = change_stream(table, table.change_sources(1, FILES - 1))
@@ -82,6 +84,7 @@ def test_changes_of_all_parts_and_pieces_are_the_feed(table: explorer.Table) -> 
     assert _rows(stream, "_commit_version") == [version for version in range(1, FILES) for _ in range(ROWS)]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("limit", [1, 2_500, FILES * ROWS + 1])
 def test_at_least_as_many_rows_come_as_are_wanted(table: explorer.Table, limit: int) -> None:
@@ -89,6 +92,7 @@ def test_at_least_as_many_rows_come_as_are_wanted(table: explorer.Table, limit: 
     assert min(limit, FILES * ROWS) <= len(found) == len(set(found))
 
 
+@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
 @pytest.mark.usefixtures("divided")
 def test_masked_rows_stay_out_in_every_part(tmp_path: Path) -> None:
     rows = [pa.table({"x": range(number * ROWS, (number + 1) * ROWS)}) for number in range(FILES)]
@@ -98,6 +102,7 @@ def test_masked_rows_stay_out_in_every_part(tmp_path: Path) -> None:
     assert _rows(version_stream(table, table.snapshot(), None)) == [x for x in range(FILES * ROWS) if x not in gone]
 
 
+@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
 @pytest.mark.usefixtures("divided")
 def test_what_a_version_only_rewrote_is_no_change_wherever_the_parts_are_cut(tmp_path: Path) -> None:
     for number in range(3):
@@ -130,6 +135,7 @@ def test_a_condition_that_needs_no_file_is_checked_like_any_other(rows: list[int
             _rows(version_stream(table, table.snapshot(), where))
 
 
+@pytest.mark.whole("test_rows_of_all_parts_and_pieces_are_the_version")
 def test_a_few_rows_may_come_in_pieces_too(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_streams, "_PIECE_BYTES", 1)
     monkeypatch.setattr(batches, "_BATCH_ROWS", 1_000)
@@ -214,6 +220,7 @@ def test_spark_keeps_nothing_of_what_was_fetched(spark_engine: Engine, table: ex
         assert kept.isEmpty()
 
 
+@pytest.mark.whole("test_spark_keeps_nothing_of_what_was_fetched")
 def test_what_a_part_left_on_disk_goes_with_it(
     spark_engine: Engine, table: explorer.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_columns_mapped_by_id_are_found_by_id(put: Put) -> None:
         assert rows_expected["content_hash"] == content_hash(scan(table, table.snapshot()).to_arrow()), name
 
 
+@pytest.mark.whole("test_the_rows_are_those_the_reference_reads")
 def test_every_shape_of_value_arrives_whole(put: Put, tmp_path: Path) -> None:
     inner = struct(
         column("x y", "integer"), column("l", {"type": "array", "elementType": "string", "containsNull": True})

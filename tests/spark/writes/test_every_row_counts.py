@@ -208,6 +208,7 @@ def test_the_feed_of_an_overwrite_has_every_row_that_went_and_every_row_that_cam
     assert any("cdc" in line for line in lines) == (properties == FEED)
 
 
+@pytest.mark.whole("the case of columns by id", cases=["name"])
 @pytest.mark.conformance("CM-007", "CM-010")
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_a_purge_under_a_condition_takes_dropped_columns_from_the_files_of_matching_rows_alone(

@@ -383,6 +383,7 @@ def test_no_variant_is_shredded(tmp_path: Path) -> None:
         assert {field.name for field in stored} == {"metadata", "value"}
 
 
+@pytest.mark.whole("test_data_commands.py, on a clustered table of the reference")
 @pytest.mark.conformance("CLUSTER-002", "CLUSTER-003", "STATS-009", "DV-022")
 def test_files_of_a_clustered_table_have_bounds_of_its_columns_and_say_who_clustered_them(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(40)]

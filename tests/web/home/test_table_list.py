@@ -105,6 +105,7 @@ def test_what_one_visitor_ends_goes_on_for_the_others(bucket: FolderS3) -> None:
     assert len(one.listing().refs) == 6
 
 
+@pytest.mark.whole("test_what_one_visitor_ends_goes_on_for_the_others")
 def test_a_search_that_all_visitors_ended_ends_and_goes_on_for_the_next_one(bucket: FolderS3) -> None:
     small_tables(bucket.folder / "lake", ["t", *(f"a/b/c/d/t{number}" for number in range(5))])
     bucket.delay = 1.5

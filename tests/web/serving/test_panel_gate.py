@@ -86,6 +86,7 @@ def test_a_page_of_panel_serve_is_drawn_over_its_socket(panel: Pages) -> None:
     assert run_apart(talk())
 
 
+@pytest.mark.whole("test_several_processes_of_panel_are_refused_with_what_to_do")
 def test_a_login_of_panel_is_refused_in_words_instead_of_forgotten(tables: Path) -> None:
     options = ("--basic-auth", "secret", "--cookie-secret", "c", "--warm", "--prefix", "lake")
     with panel_serve(tables, *options) as pages:

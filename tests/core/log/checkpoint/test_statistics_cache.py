@@ -134,6 +134,7 @@ def test_a_checkpoint_that_is_written_again_is_parsed_again(shape: Shape, tmp_pa
     assert _answers(_opened(root, indexes)) == after
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("kind", ["flip", "cut", "zeros"])
 def test_a_cache_that_is_broken_anywhere_changes_nothing(kind: str, tmp_path: Path, indexes: IndexFolder) -> None:
     root = tmp_path / "table"

@@ -78,6 +78,7 @@ def _plan_all(table: explorer.Table, intents: tuple[dict[str, Any], ...] = INTEN
     return made
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("place", range(4))
 def test_properties_that_say_nothing(place: int) -> None:
     settings = itertools.product((item.key for item in PROPERTIES.values()), TEXTS)
@@ -90,6 +91,7 @@ def test_properties_that_say_nothing(place: int) -> None:
     assert made > 0
 
 
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize("key", KEYS)
 def test_columns_whose_metadata_says_nothing(key: str) -> None:
     made = 0
@@ -107,6 +109,7 @@ def test_a_field_id_that_is_no_number_is_told_by_its_column() -> None:
     assert type(caught.value).__name__ == "CorruptTable"
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("domain", ["delta.rowTracking", "delta.clustering"])
 def test_domains_that_say_nothing(domain: str) -> None:
     for text in ("", "x", "{}", "[]", '{"rowIdHighWaterMark":"x"}', '{"clusteringColumns":[["nope"],[],5]}'):
