@@ -61,7 +61,7 @@ test: $(DEVELOPMENT) ## everything that must hold: lint, types, import rules, ev
 	$(MAKE) --no-print-directory --jobs 2 lint tested
 
 tested: $(DEVELOPMENT)
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(TESTS)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(TESTS)
 
 lint: $(DEVELOPMENT) ## ruff, formatting, strict types, import rules
 	$(BIN)/ruff check

@@ -3,12 +3,15 @@
 The tests of a file run on one worker, and those of all of `tests/interop` too, so that one reference writer starts for
 however many workers there are. What takes long starts first: else a worker would be left with it at the end while the
 others have nothing to do. Tests of a folder follow each other, so that of two workers one has the reference writer and
-the other the browser, and neither starts what the other has. Two workers share no work with Spark either: one JVM
-starts and warms up, and the other worker has as much to do without.
+the other the browser, and neither starts what the other has. Few workers share no work with Spark either: one JVM
+starts and warms up, and the others have as much to do without.
+
+There is one worker more than processors, at most four: workers wait for browsers, JVMs and servers half of their time.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +29,8 @@ SPARK = (
     *("tests/core/transaction/intents/test_odd_metadata.py", "tests/page/act/test_pages.py"),
 )
 """What asks Spark in the process of the tests."""
+_FEW, _MOST = 3, 4
+"""Workers of which one alone has the tests with Spark, and as many as there are at most."""
 FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
 
 
@@ -89,13 +94,19 @@ def _turn(item: pytest.Item) -> int:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Say how many workers there are where nobody names a number."""
+    return min((os.cpu_count() or 1) + 1, _MOST)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Hand out files in the order of the collection."""
     if config.option.dist != "loadfile":
         return None
     from xdist.scheduler import LoadScopeScheduling
 
-    together = SPARK if len(config.option.tx) == 2 else (TOGETHER,)
+    together = SPARK if len(config.option.tx) <= _FEW else (TOGETHER,)
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:

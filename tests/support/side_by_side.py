@@ -1,4 +1,4 @@
-"""How tests run side by side: the files of tests are handed to as many processes as there are processors, four at most.
+"""How tests run side by side: files of tests are handed to processes, of which `distribution` says how many there are.
 
 ``make test`` gives the same options by itself.
 """
@@ -9,5 +9,5 @@ from typing import Final
 
 __all__ = ["SIDE_BY_SIDE"]
 
-SIDE_BY_SIDE: Final = ("--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile")
+SIDE_BY_SIDE: Final = ("--numprocesses", "auto", "--dist", "loadfile")
 """Options of pytest."""
