@@ -31,6 +31,7 @@ def _type(page: Any, text: str, wanted: str) -> None:
     settle(page)
 
 
+@pytest.mark.whole("test_a_version_a_tab_and_an_action_are_reached_from_a_table")
 def test_a_column_of_a_table_is_reached_from_the_list_by_keys_alone(opened: Callable[..., Any]) -> None:
     page = opened()
     page.keyboard.press("Control+k")

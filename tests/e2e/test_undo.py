@@ -82,6 +82,7 @@ def test_a_rename_is_undone_from_its_receipt_and_nothing_else(act: Callable[[str
     assert table.snapshot().metadata.configuration["delta.columnMapping.mode"] == "name"
 
 
+@pytest.mark.whole("tests/page/act/test_pages.py")
 def test_the_address_of_an_undo_opened_from_elsewhere_plans_nothing(act: Callable[[str], Any]) -> None:
     page = act("?t=lake/people&tab=act&step=undo&v=1")
     page.locator("#lead").get_by_text("Restore version 0. That undoes 2 later commits too.").wait_for()

@@ -37,6 +37,7 @@ def _search(page: Any) -> Any:
     return page.get_by_label("Search for a column")
 
 
+@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
 def test_a_column_is_found_by_typing_and_chosen_by_a_click(statistics: Any) -> None:
     _search(statistics).type("E_000017")
     statistics.locator(".matches a").first.wait_for()
@@ -64,6 +65,7 @@ def test_arrows_lead_into_the_suggestions_and_enter_chooses_one(statistics: Any)
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
+@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
 def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(statistics: Any) -> None:
     _search(statistics).focus()
     statistics.keyboard.press("ArrowDown")
@@ -75,6 +77,7 @@ def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
+@pytest.mark.whole("tests/page/test_wide_pages.py")
 def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics: Any) -> None:
     _search(statistics).fill("19999")
     statistics.keyboard.press("Enter")
@@ -99,6 +102,7 @@ def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched:
     assert column_name(3) in watched.locator("#charthead").inner_text()
 
 
+@pytest.mark.whole("tests/page/test_wide_pages.py")
 def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide")
     settle(watched)

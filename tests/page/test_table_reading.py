@@ -162,6 +162,7 @@ def test_a_log_without_an_older_part_has_no_newest_part(tmp_path: Path) -> None:
     assert TableFacts(table).last == 1
 
 
+@pytest.mark.whole("test_the_newest_part_is_shown_while_the_rest_is_read")
 def test_the_newest_part_says_of_its_commits_what_the_whole_log_says(served: Gated) -> None:
     served.gate.set()
     table = served.open("w/t")

@@ -97,7 +97,7 @@ def test_files_that_spark_lists_have_the_statistics_of_such_columns(
     deltalake.DeltaTable(folder).create_checkpoint()
     for command in ("files", "statistics"):
         listed = []
-        for options in ([], ["--spark", "local[2]"]):
+        for options in ([], ["--spark", "local[*]"]):
             assert run([command, str(folder), "--json", *options]) == 0, capfd.readouterr().err
             listed.append(sorted(capfd.readouterr().out.splitlines()))
         assert listed[0] == listed[1]

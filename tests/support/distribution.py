@@ -2,9 +2,8 @@
 
 The tests of a file run on one worker, and those of all of `tests/interop` too, so that one reference writer starts for
 however many workers there are. What takes long starts first: else a worker would be left with it at the end while the
-others have nothing to do. Tests of a folder follow each other, so that of two workers one has the reference writer and
-the other the browser, and neither starts what the other has. Few workers share no work with Spark either: one JVM
-starts and warms up, and the others have as much to do without.
+others have nothing to do. Of few workers one has all tests with Spark and another all with a browser, so that none
+starts what another has: one JVM starts and warms up, and the others have as much to do without.
 
 There is one worker more than processors, at most four: workers wait for browsers, JVMs and servers half of their time.
 """
@@ -23,15 +22,20 @@ if TYPE_CHECKING:
 
 TOGETHER = "tests/interop/"
 SPARK = (
-    *(TOGETHER, "tests/spark/", "tests/auditing/erasure/", "tests/prove/test_row_races.py"),
-    *("tests/faults/test_faulty_row_writes.py", "tests/page/test_open_pages.py"),
+    *(TOGETHER, "tests/spark/", "tests/changed_rows/", "tests/first_rows/", "tests/field/", "tests/auditing/erasure/"),
     *("tests/cli/commands/test_changes.py", "tests/cli/commands/test_erasure.py", "tests/cli/commands/test_rows.py"),
-    *("tests/core/transaction/intents/test_odd_metadata.py", "tests/page/act/test_pages.py"),
+    *("tests/cli/test_credentials.py", "tests/core/log/verify/test_empty_partition_values.py"),
+    *("tests/core/transaction/intents/test_odd_metadata.py", "tests/faults/test_faulty_row_writes.py"),
+    *("tests/golden/test_plans_against_the_log.py", "tests/guide/", "tests/jupyter/test_row_cards.py"),
+    *("tests/page/act/test_pages.py", "tests/page/test_open_pages.py", "tests/prove/test_expression_attacks.py"),
+    *("tests/prove/test_row_races.py", "tests/report/test_statements.py"),
 )
 """What asks Spark in the process of the tests."""
+BROWSER = ("tests/e2e/", "tests/notebooks/")
+"""What starts browsers, and servers with a Spark of their own."""
 _FEW, _MOST = 3, 4
-"""Workers of which one alone has the tests with Spark, and as many as there are at most."""
-FIRST = (TOGETHER, "tests/e2e/", "tests/notebooks/", "tests/spark/", "tests/prove/")
+"""Workers of which one has all tests with Spark and another all with a browser, and as many as there are at most."""
+FIRST = (TOGETHER, *BROWSER, "tests/spark/", "tests/prove/")
 
 
 class Forwards:
@@ -106,11 +110,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     from xdist.scheduler import LoadScopeScheduling
 
-    together = SPARK if len(config.option.tx) <= _FEW else (TOGETHER,)
+    groups = (SPARK, BROWSER) if len(config.option.tx) <= _FEW else ((TOGETHER,),)
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER if nodeid.startswith(together) else nodeid.partition("::")[0]
+            return next((group[0] for group in groups if nodeid.startswith(group)), nodeid.partition("::")[0])
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

@@ -37,6 +37,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> explorer.Table:
     return explorer.open_table(tmp_path)
 
 
+@pytest.mark.whole("test_of_a_few_rows_no_more_than_wanted_are_fetched")
 def test_a_list_is_divided_by_the_size_of_its_checkpoint(table: explorer.Table) -> None:
     stream = file_stream(table, table.snapshot(), partial(plain_files, ("path",)))
     (part,) = stream.parts()

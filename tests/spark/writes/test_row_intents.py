@@ -107,6 +107,7 @@ def test_a_deletion_of_the_reference_leaves_the_same_rows(step: Step, tmp_path: 
     assert [metrics[0].get(name) for name in named] == [metrics[1].get(name) for name in named]
 
 
+@pytest.mark.whole("test_every_row_counts.py")
 @pytest.mark.conformance("CDF-001", "CDF-005")
 def test_rows_of_whole_files_are_recorded_where_other_rows_are(tmp_path: Path) -> None:
     table = _table("change-feed-partitioned", 2, tmp_path)
