@@ -241,6 +241,7 @@ def test_reader_that_has_enough_ends_the_command_quietly(demo_warehouse: Path) -
     assert process.returncode == 141
 
 
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     "command", [["snapshot"], ["audit"], ["files", "--json"], ["audit", "--json"], ["--help"]], ids=" ".join

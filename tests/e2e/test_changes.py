@@ -111,9 +111,7 @@ def test_a_rule_is_held_against_the_rows_and_what_breaks_it_is_shown(opened: Any
     page.get_by_text("All 24 rows satisfy it.").wait_for()
 
 
-@pytest.mark.whole(
-    "test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_commit, which starts no Spark"
-)
+@pytest.mark.whole("tests/page/act, without a browser")
 def test_a_rule_is_accepted_unseen_committed_and_stands_in_the_history(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/optimize&tab=act&act=add-constraint&f.name=positive&f.expression=id+%3E%3D+0&step=plan")
     page.get_by_label("Your name").fill("Ana <b>")

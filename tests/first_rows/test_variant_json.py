@@ -82,7 +82,8 @@ def test_a_damaged_variant_is_refused_with_its_reason(names: bytes, value: bytes
 
 
 def test_a_few_bytes_that_refer_to_each_other_become_no_endless_text() -> None:
-    value = primitive(0)
+    # A text of fifty thousand characters, so that nine elements are enough of it.
+    value = primitive(16, b"x" * 50_000)
     for _ in range(40):
         # Both elements begin at the same byte.
         value = bytes([3 | 1 << 2, 2, *(0).to_bytes(2, "little") * 2, *len(value).to_bytes(2, "little"), *value])

@@ -83,6 +83,7 @@ def test_what_is_said_to_be_unused_the_reference_drops_and_changes_no_file(
     assert (_live(path), reference_writer.rows(path).num_rows) == (before, rows)
 
 
+@pytest.mark.whole("test_what_is_said_to_be_unused_the_reference_drops_and_changes_no_file")
 @pytest.mark.parametrize("feature", FEATURES if WHOLE_DOSE else EVERY_RUN)
 def test_what_the_reference_will_not_drop_as_it_is_or_rewrites_is_not_said_to_be_unused(
     reference_writer: ReferenceWriter, tmp_path: Path, feature: str

@@ -175,6 +175,7 @@ def test_the_newest_part_says_of_its_commits_what_the_whole_log_says(served: Gat
     assert table.version_range() == (0, COMMITS)
 
 
+@pytest.mark.whole("test_the_newest_part_is_shown_while_the_rest_is_read")
 def test_the_newest_part_of_a_log_that_ends_with_a_checkpoint_begins_with_the_one_before(tmp_path: Path) -> None:
     columns = metadata({"id": "long"})
     commits = [[commit_info("WRITE"), add(f"{n}.parquet", 2)] for n in range(30)]

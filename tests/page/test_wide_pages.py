@@ -74,6 +74,7 @@ def _asked(catalog: Catalog, table: str) -> dict[str, Rendered]:
     return found | {kind: _page(catalog, table, tab="act", act=kind) for kind in kinds}
 
 
+@pytest.mark.whole("the other tests of this file, and tests/core/test_wide_tables.py")
 @pytest.mark.parametrize("kind", ["", "-listed", "-nested"] if WHOLE_DOSE else [""])
 def test_ten_times_the_columns_make_no_page_larger(catalog: Catalog, kind: str) -> None:
     few, many = (_asked(catalog, f"{name}{kind}") for name in ("few", "many"))

@@ -90,7 +90,7 @@ def test_a_difference_and_the_history_of_a_row_know_such_keys(folder: Path) -> N
     assert [(span["from_version"], span["to_version"], span["row"]) for span in spans] == [(0, 0, ROWS[0])]
 
 
-@pytest.mark.whole("the other case, and log/test_file_commands.py", cases=["partitioned"])
+@pytest.mark.whole("the other case, and tests/spark/log/test_file_commands.py", cases=["partitioned"])
 def test_files_that_spark_lists_have_the_statistics_of_such_columns(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

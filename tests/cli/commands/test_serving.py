@@ -35,6 +35,7 @@ def test_demo_builds_serves_and_prints_one_url(tmp_path: Path) -> None:
     assert "Traceback" not in told
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("data", [None, b"x=1"])
 def test_an_address_that_is_no_page_leads_to_the_list_of_tables(data: bytes | None, demo_warehouse: Path) -> None:
     with serving("serve", str(demo_warehouse)) as (line, _):

@@ -48,6 +48,7 @@ def _sides(found: Changes, versions: set[int]) -> Counter[str]:
     return Counter({row: count for row, count in net.items() if count})
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(("name", "first", "last"), RECORDED)
 @pytest.mark.conformance("CDF-008")
 def test_inferred_changes_are_those_that_the_feed_recorded(
@@ -88,6 +89,7 @@ def _by_version(found: Changes) -> dict[int, Counter[str]]:
     return by_version
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(("name", "first", "last"), RECORDED)
 @pytest.mark.conformance("CDF-008")
 def test_with_keys_every_inferred_version_is_what_the_feed_recorded(

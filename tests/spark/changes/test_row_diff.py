@@ -72,6 +72,7 @@ _COMPARED: Final = [
 ]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.always(cases=["column-mapping-False"])
 @pytest.mark.reference
 @pytest.mark.parametrize(("name", "spread"), _COMPARED)

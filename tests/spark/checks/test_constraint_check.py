@@ -164,6 +164,7 @@ def test_more_predicates_than_a_number_has_bits_are_judged_in_one_pass(tmp_path:
     assert {result.rows_checked for result in report.predicates} == {len(values) + 1}
 
 
+@pytest.mark.whole("test_row_guards.py, where a predicate fails on a row")
 @pytest.mark.always
 def test_one_that_fails_on_a_row_does_not_keep_the_others_from_their_answer(tmp_path: Path) -> None:
     table = _table(tmp_path, [[(1, "7", 0.5), (0, "x", 0.5)]], [[]])

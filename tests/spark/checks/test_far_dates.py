@@ -29,6 +29,7 @@ def _table(root: Path) -> explorer.Table:
     return explorer.open_table(write_table(root, kinds, [DataFile("a.parquet", rows)]))
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("values", [False, True])
 def test_a_profile_has_dates_beyond_the_year_9999_as_text(tmp_path: Path, values: bool) -> None:
     from explorer.spark.checks.column_profile import profile

@@ -100,6 +100,7 @@ PROVOKED: list[tuple[Callable[[SparkSession, Path], None], str]] = [
 ]
 
 
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize(("provoke", "words"), PROVOKED, ids=[provoke.__name__ for provoke, _ in PROVOKED])
 def test_a_provoked_failure_is_said_in_words(
     spark_engine: Engine, provoke: Callable[[SparkSession, Path], None], words: str, tmp_path: Path

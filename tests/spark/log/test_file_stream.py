@@ -66,7 +66,7 @@ def test_files_that_a_condition_does_not_need_stay_in_spark(table: explorer.Tabl
     assert frame.count() == 10
 
 
-@pytest.mark.whole("log/test_file_commands.py, and the other tests of this file")
+@pytest.mark.whole("tests/spark/log/test_file_commands.py, and the other tests of this file")
 def test_the_command_lists_all_pieces_or_as_many_files_as_asked(
     table: explorer.Table, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -193,6 +193,7 @@ def test_a_missing_file_of_a_later_part_is_told_before_the_first_row(
         next(found)
 
 
+@pytest.mark.whole("test_rows_of_all_parts_and_pieces_are_the_version")
 @pytest.mark.usefixtures("small_batches")
 def test_pieces_are_alike_in_size(table: explorer.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_streams, "_PIECE_ROWS", FILES * ROWS // 9)

@@ -174,6 +174,7 @@ def test_a_rewrite_that_pads_values_is_no_difference_between_versions(tmp_path: 
     assert (counts.inserted, counts.deleted) == (1, 1)
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize(
     ("field", "where", "keys"),

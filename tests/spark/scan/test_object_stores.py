@@ -81,6 +81,7 @@ def put(request: pytest.FixtureRequest) -> Put:
 REFERENCE = ["deletion-vectors", "column-mapping", "partition-types", "type-widening", "timestamp-ntz", "variant"]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.reference
 @pytest.mark.parametrize(
     ("put", "name"),

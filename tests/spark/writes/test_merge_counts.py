@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 UPDATE: dict[str, Any] = {"update": {"v": "source.v"}}
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize(
     ("ids", "matched", "detail", "is_ambiguous"),
     [

@@ -69,6 +69,7 @@ def _writes(source: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.conformance("CONSTR-007", "CONSTR-013")
 @pytest.mark.parametrize("place", range(4), ids=["append", "overwrite", "update", "merge"])
 def test_a_rule_that_may_mean_something_else_is_unknown_wherever_rows_are_written(place: int, tmp_path: Path) -> None:
@@ -115,6 +116,7 @@ def test_other_expressions_that_cannot_be_evaluated_are_named(key: str, text: st
         table.plan({"kind": "append", "source": _source(tmp_path, id=[9])})
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(
     ("key", "text", "guard"),
     [

@@ -114,7 +114,7 @@ def test_a_commit_that_has_begun_is_carried_out_once_though_its_login_ends(place
     assert check_record(place.record).problems == []
 
 
-@pytest.mark.whole("tests/activity/test_writer.py, and test_recorded.py")
+@pytest.mark.whole("tests/activity/test_writer.py, and tests/web/test_recorded.py")
 def test_a_commit_that_could_not_be_recorded_in_time_is_not_carried_out(place: Place) -> None:
     assert run_apart(expired(place, seconds=12.0)) == SIGNED_OUT
     time.sleep(1)

@@ -126,6 +126,7 @@ def test_someone_who_is_removed_or_has_another_password_is_out_at_the_next_messa
     assert guarded.ask(ORDERS, Cookie=again).status == 303
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("damage", ["gone", "broken", "open to others", "plain text", "empty"])
 def test_a_damaged_file_keeps_the_last_good_state_and_is_in_the_log(
     damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

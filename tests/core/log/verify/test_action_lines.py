@@ -82,6 +82,7 @@ def test_every_way_of_reading_gives_what_one_action_a_line_gives(shape: str, cou
     assert [(each.kind, each.version) for each in verify(store).problems] == [("spread-action", 1)]
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("shape", ["tabs and Windows line ends", "every second one"])
 def test_a_commit_that_is_decoded_in_parts_is_cut_between_actions(shape: str) -> None:
     """Larger than any part: of it, and of the parts that are read with others."""

@@ -88,6 +88,7 @@ def _answers(texts: list[str | None]) -> list[object]:
     ]
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.parametrize("texts", [_TEXTS[:1], [None, *_TEXTS], [None], [_TEXTS[3], "{}"]])
 @pytest.mark.parametrize("at_once", [10_000, 3])
 def test_a_table_of_many_columns_gives_what_one_of_few_gives(

@@ -49,6 +49,7 @@ MERGE = {
 BEFORE = {1: (7, None), 2: (None, None)}
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.conformance("DEFCOL-001")
 @pytest.mark.parametrize(
     ("intent", "given", "after"),

@@ -69,6 +69,7 @@ def test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others(tmp_path: P
     assert inserted == {name: ids[name] for name in "cde"}
 
 
+@pytest.mark.whole("test_a_merge_keeps_the_values_that_it_gives_and_makes_the_others")
 @pytest.mark.conformance("IDENT-007")
 def test_a_merge_that_gives_every_value_leaves_the_mark(tmp_path: Path) -> None:
     table = _table(tmp_path, fed=False)

@@ -46,6 +46,7 @@ def _table(root: Path, kind: str, value: Any, low: Any, high: Any) -> explorer.T
     return explorer.open_table(root)
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("name", CASES)
 def test_erasure_puts_the_statistics_first_and_delete_finds_the_rows_and_says_so(tmp_path: Path, name: str) -> None:
     kind, value, low, high, where = CASES[name]
