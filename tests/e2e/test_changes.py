@@ -184,6 +184,7 @@ def test_the_reason_and_the_name_outlive_a_reload_and_the_reason_ends_with_its_c
     assert "People asked" not in str(kept)
 
 
+@pytest.mark.whole("tests/page/act/test_pages.py")
 def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any, warehouse: Path) -> None:
     page = opened("?t=shop/reference/optimize&tab=act&act=set-description&f.description=x&step=plan")
     assert page.locator("[data-plan]").count() == 0, "an address alone plans nothing"

@@ -43,7 +43,7 @@ def saved(page: Any, button: Any, path: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(cases=2)
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("tab", TABS)
 def test_a_copy_of_a_hostile_page_is_dead(hostile: str, windows: Any, tmp_path: Path, tab: str) -> None:
     page = windows.new_page()

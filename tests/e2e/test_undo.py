@@ -89,6 +89,7 @@ def test_the_address_of_an_undo_opened_from_elsewhere_plans_nothing(act: Callabl
     assert page.locator("[data-plan]").count() == 0
 
 
+@pytest.mark.whole("tests/page/act/test_undo_pages.py, and tests/core/transaction/test_undone_changes.py")
 def test_a_restore_past_an_erasure_is_refused_until_it_is_accepted_by_name(
     act: Callable[[str], Any], root: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: An
     assert "schema as JSON copied" in watched.locator("#toast").inner_text()
 
 
+@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
 def test_the_columns_to_set_are_suggested_as_they_are_typed(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide&tab=act&act=update")
     settle(watched)

@@ -111,6 +111,7 @@ def test_coverage_says_that_it_shows_the_first_columns(catalog: Catalog) -> None
     assert "The first 300 of 20,000 columns." in _page(catalog, "many", tab="statistics").regions["side"]
 
 
+@pytest.mark.whole("the other tests of this file")
 def test_a_value_too_long_for_the_form_leaves_the_value_to_the_person(catalog: Catalog) -> None:
     side = _page(catalog, "many-listed", tab="statistics").regions["side"]
     assert f"f.key.0={_LISTED}" in side

@@ -58,6 +58,7 @@ def orders(tmp_path: Path) -> Path:
     return write_log(tmp_path / "orders", commits)
 
 
+@pytest.mark.whole("the other tests of this file, and tests/e2e/test_widget_view.py")
 def test_every_control_of_the_widget_is_answered(show: Show, orders: Path) -> None:
     page = show(orders)
     crawler = Crawler(page, WidgetView(page), once=True, without=_SPARK)

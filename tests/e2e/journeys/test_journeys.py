@@ -13,8 +13,8 @@ from tests.support.dose import WHOLE_DOSE
 from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
 
 pytestmark = pytest.mark.e2e
-_EVERY_RUN = "ceils"
-"""Journeys through other tabs each: the history of a column, a report, clients of a feature, a card, a journal."""
+_EVERY_RUN = "cl"
+"""Journeys to the history of a column, and to a card."""
 _WITH_SPARK = (
     pytest.mark.spark,
     pytest.mark.skipif(not WHOLE_DOSE, reason="journeys with Spark take minutes: make prove walks them"),
@@ -33,7 +33,7 @@ def demo(demo_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def _marks(letter: str) -> Sequence[pytest.MarkDecorator]:
     if letter not in WITHOUT_SPARK:
         return _WITH_SPARK
-    return () if letter in _EVERY_RUN else (pytest.mark.whole(f"the journeys {', '.join(_EVERY_RUN)}"),)
+    return () if letter in _EVERY_RUN else (pytest.mark.whole(f"the journeys {' and '.join(_EVERY_RUN)}"),)
 
 
 @pytest.mark.parametrize("letter", [pytest.param(letter, marks=_marks(letter)) for letter in JOURNEYS])

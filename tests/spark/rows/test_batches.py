@@ -102,7 +102,7 @@ def test_masked_rows_stay_out_in_every_part(tmp_path: Path) -> None:
     assert _rows(version_stream(table, table.snapshot(), None)) == [x for x in range(FILES * ROWS) if x not in gone]
 
 
-@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
+@pytest.mark.whole("tests/spark/changes/test_inferred_changes.py")
 @pytest.mark.usefixtures("divided")
 def test_what_a_version_only_rewrote_is_no_change_wherever_the_parts_are_cut(tmp_path: Path) -> None:
     for number in range(3):
