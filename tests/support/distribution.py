@@ -54,21 +54,33 @@ class Forwards:
             raise RuntimeError("\n".join(map(str, refused.args))) from refused
 
 
-class Backwards(Forwards):
-    """Lets a worker read the files of each folder from the last to the first.
-
-    In a new clone none is compiled yet. Two workers that read in one order come to each file at once, and both compile
-    it; from both ends one finds half of them done.
-    """
-
-    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect a folder backwards; a package as ever."""
-        return None if (path / "__init__.py").is_file() else _BackwardsFolder.from_parent(parent, path=path)
-
-
-class _BackwardsFolder(pytest.Dir):
+class _Backwards(pytest.Dir):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         return reversed(list(super().collect()))
+
+
+class _FromTheMiddle(pytest.Dir):
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        parts = list(super().collect())
+        return parts[len(parts) // 2 :] + parts[: len(parts) // 2]
+
+
+class OtherWay(Forwards):
+    """Lets a worker read the files of each folder in another order.
+
+    In a new clone none is compiled yet. Workers that read in one order come to each file at once, and all compile it;
+    from both ends and from the middle each finds most of them done.
+
+    Args:
+        folder: Gives the parts of a folder in that order.
+    """
+
+    def __init__(self, folder: type[pytest.Dir]) -> None:
+        self._folder = folder
+
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect a folder in that order; a package as ever."""
+        return None if (path / "__init__.py").is_file() else self._folder.from_parent(parent, path=path)
 
 
 def _place(item: pytest.Item) -> list[str]:
@@ -77,11 +89,11 @@ def _place(item: pytest.Item) -> list[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let every second worker read the files of the tests backwards."""
+    """Let workers read the files of the tests in other orders."""
     worker = getattr(config, "workerinput", {}).get("workerid", "")
     if worker:
-        backwards = int(worker.removeprefix("gw")) % 2
-        config.pluginmanager.register(Backwards() if backwards else Forwards(), "reading-order")
+        orders = (Forwards(), OtherWay(_Backwards), OtherWay(_FromTheMiddle))
+        config.pluginmanager.register(orders[int(worker.removeprefix("gw")) % len(orders)], "reading-order")
 
 
 @pytest.hookimpl(tryfirst=True)
