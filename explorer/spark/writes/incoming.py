@@ -48,7 +48,8 @@ from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, widest_row, write_files
-from explorer.spark.writes.source import FileStates, file_states, source_frame, unchanged_guard, unfit
+from explorer.spark.writes.source import source_frame, unchanged_guard, unfit
+from explorer.spark.writes.source_files import FileStates, content_of, file_states
 from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def incoming_rows(
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = [rule_guard(rule, count, rows, shaped.rows) for rule, count in broken]
     guards += default_guards(snapshot, columns, rows)
-    return Incoming(rows, columns, tuple(guards), IncomingPlan(shaped.rows, judged, source, files, widest), touched)
+    planned = IncomingPlan(shaped.rows, judged, source, files, widest)
+    return Incoming(rows, columns, tuple(guards), planned, touched, content_of(source, files))
 
 
 def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:

@@ -43,7 +43,8 @@ from explorer.spark.writes.incoming import rule_guard, rule_texts
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, id_columns, write_files
 from explorer.spark.writes.rewrites import chosen_files, recorded_inserts
-from explorer.spark.writes.source import FileStates, file_states, refusal, source_frame, unchanged_guard
+from explorer.spark.writes.source import refusal, source_frame, unchanged_guard
+from explorer.spark.writes.source_files import FileStates, content_of, file_states
 from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
@@ -483,7 +484,8 @@ def _counted(changes: _Changes) -> MatchedChanges:
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in groups))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
-    return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given))
+    content = content_of(changes.source, changes.files)
+    return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given), content)
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:

@@ -6,7 +6,7 @@ plan is what was asked for, not what a plan would be now; a state that leads now
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
@@ -166,6 +166,7 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
             ("accepted by name", ", ".join(request.accepted) or "nothing"),
             ("commits", "the person who asked" if request.commits == "maker" else "by itself, once it is approved"),
             ("valid until", fmt.moment(datetime.fromisoformat(request.valid_until))),
+            *_source(request),
             ("digest", request.plan_digest),
         ),
         answers=tuple(sorted(answers_of(intent).items())) if request.kind in offered_kinds() else None,
@@ -194,8 +195,18 @@ def approval_facts(info: Mapping[str, object], guards: object = ()) -> list[tupl
         ("approved by", "approvedBy"),
         ("request for approval", "approvalRequest"),
         ("digest that was approved", "approvedPlan"),
+        ("source that was approved", "approvedSource"),
     )
     return [(name, str(said[key])) for name, key in names if said.get(key) not in (None, "")]
+
+
+def _source(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
+    """Yield what identifies the content of the source of rows, which is approved with the plan."""
+    content = request.answers.get("source")
+    if isinstance(content, dict):
+        files, size = int(content.get("files", 0)), int(content.get("bytes", 0))
+        yield "source", f"{fmt.plural(files, 'file')}, {fmt.size(size)}"
+        yield "SHA-256", str(content.get("sha256", ""))
 
 
 def _headline(request: ApprovalRequest) -> Headline:

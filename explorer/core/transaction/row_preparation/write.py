@@ -90,6 +90,7 @@ def appending(store: LogStore, source: object, context: Context) -> OnVersion:
         return msgspec.structs.replace(
             append_rows(snapshot, Addition(expected, incoming.rows, incoming.guards)),
             writing=Writing(write, lambda written: append_rows(snapshot, _added(snapshot, incoming, written))),
+            source=incoming.content,
             estimate=Estimate(rows=incoming.rows),
         )
 
@@ -179,6 +180,7 @@ class _Overwrite:
             partial(self.write, at),
             partial(self.complete, snapshot, at),
             at.incoming.rows + stay,
+            at.incoming.content,
         )
 
     def write(self, at: _OverwriteMatches) -> Written:
