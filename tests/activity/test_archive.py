@@ -179,4 +179,3 @@ def test_lines_that_somebody_took_away_are_found_behind_an_archive(record: Activ
         record.files.start.unlink()
         record.files.start.write_bytes(damaged)
         assert check_record(record.files).problems != []
-
