@@ -12,7 +12,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
-from weakref import WeakValueDictionary
 
 from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.page.tables import FollowedTable
@@ -23,7 +22,8 @@ MOST_UNREAD: Final = 50
 """How many of them at most were never read, such as names of nothing."""
 IDLE: Final = 900.0
 """Seconds for which a table is kept that nobody asks for; a window that is on show asks every few seconds."""
-_MOST_LEARNED: Final = 10_000
+_MOST_KNOWN: Final = 10_000
+"""Of how many tables it is kept which of their files are missing."""
 TableKey = tuple[str, str]
 
 
@@ -47,8 +47,7 @@ class TableCache:
         self._lock = threading.Lock()
         # Each with the time when it was asked for last, the longest ago first.
         self._tables: OrderedDict[TableKey, tuple[FollowedTable, float]] = OrderedDict()
-        self._missing: WeakValueDictionary[TableKey, KnownMissing] = WeakValueDictionary()
-        self._learned: OrderedDict[TableKey, KnownMissing] = OrderedDict()
+        self._missing: OrderedDict[TableKey, KnownMissing] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -73,7 +72,9 @@ class TableCache:
         """
         with self._lock:
             known = self._missing.setdefault(key, found)
-            self._keep_learned(key, known)
+            self._missing.move_to_end(key)
+            while len(self._missing) > _MOST_KNOWN:
+                self._missing.popitem(last=False)
             return known
 
     def _forget(self, now: float) -> None:
@@ -88,16 +89,5 @@ class TableCache:
             self._drop(key, table)
 
     def _drop(self, key: TableKey, table: FollowedTable) -> None:
-        if table.is_being_read:
-            return
-        if (known := self._missing.get(key)) is not None:
-            self._keep_learned(key, known)
-        del self._tables[key]
-
-    def _keep_learned(self, key: TableKey, known: KnownMissing) -> None:
-        """Keep what was learned, also when no table has it any more."""
-        if known.now.revision:
-            self._learned[key] = known
-            self._learned.move_to_end(key)
-            while len(self._learned) > _MOST_LEARNED:
-                self._learned.popitem(last=False)
+        if not table.is_being_read:
+            del self._tables[key]

@@ -25,15 +25,17 @@ from explorer.core.transaction.proposal import SOURCE_UNCHANGED, GuardResult
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
-from explorer.storage.roots import check_plain, folder_of, is_url
+from explorer.spark.writes.source_files import SourcePlace
+from explorer.storage.roots import check_plain
 
 
-def source_frame(session: SparkSession, source: object) -> DataFrame:
+def source_frame(session: SparkSession, source_place: SourcePlace) -> DataFrame:
     """Return the rows of a source: a Parquet or CSV file or folder, an Arrow table, or a DataFrame of Spark.
 
     Raises:
         InvalidIntent: It is none of these, or a Delta table.
     """
+    source = source_place.named
     if isinstance(source, pa.Table):
         if source.num_rows:
             return session.createDataFrame(source)
@@ -45,7 +47,7 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         if not hasattr(source, "mapInArrow"):
             raise InvalidIntent(f"Rows cannot be read from {type(source).__name__}.", field="source")
         return cast("DataFrame", source)
-    place, local = _place_of(source)
+    place, local = _place_of(source, source_place.real)
     if local is not None and os.path.isdir(f"{local}/_delta_log"):
         raise InvalidIntent(
             f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
@@ -77,7 +79,7 @@ def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
     return reader.schema(plain).parquet(source)
 
 
-def _place_of(source: str) -> tuple[str, str | None]:
+def _place_of(source: str, path: str | None) -> tuple[str, str | None]:
     """Return where Spark is to read a source, and its real path where it is on this machine.
 
     Raises:
@@ -85,9 +87,8 @@ def _place_of(source: str) -> tuple[str, str | None]:
         InvalidIntent: It is a pattern, or a file whose name Spark skips.
     """
     check_plain(source)
-    if is_url(source):
+    if path is None:
         return source, None
-    path = os.path.realpath(folder_of(source))
     if os.path.exists(path):
         if is_hidden(path):
             raise InvalidIntent(
@@ -108,7 +109,7 @@ def _place_of(source: str) -> tuple[str, str | None]:
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
     """Return the columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
     try:
-        frame = source_frame(engine().session(), source)
+        frame = source_frame(engine().session(), SourcePlace.of(source))
         return tuple(_foreign((), frame.schema.fields, schema))
     except PySparkException as error:
         raise unfit(error) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.errors import RequestError, StorageError
-from explorer.spark.writes.source_files import content_of, file_states
+from explorer.spark.writes.source_files import FileStates, SourcePlace
 from tests.support.at_least_one import at_least_one
 
 ROWS = b"id,amount\n1,2\n3,4\n"
@@ -28,8 +28,13 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def states(source: Path) -> FileStates:
+    return SourcePlace.of(str(source)).states()
+
+
 def digest(source: Path | str) -> tuple[int, int, str]:
-    content = content_of(str(source), file_states(str(source)))
+    place = SourcePlace.of(str(source))
+    content = place.content(place.states())
     assert content is not None
     found = content()
     return found.files, found.bytes, found.sha256
@@ -96,26 +101,80 @@ CHANGES: tuple[Callable[[Path], None], ...] = (
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_any_change_gives_another_digest_and_other_states(folder: Path, change: Callable[[Path], None]) -> None:
-    states, before = file_states(str(folder)), digest(folder)
+    seen, before = states(folder), digest(folder)
     change(folder)
-    assert file_states(str(folder)) != states
+    assert states(folder) != seen
     assert digest(folder) != before
 
 
-@pytest.mark.parametrize("change", [rewritten, replaced])
+def rewritten_and_back(folder: Path) -> None:
+    file = folder / "a.csv"
+    status = file.stat()
+    rewritten(folder)
+    file.write_bytes(file.read_bytes().replace(b"3,9", b"3,4"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replaced_and_back(folder: Path) -> None:
+    kept = folder.parent / "kept.csv"
+    kept.hardlink_to(folder / "a.csv")
+    replaced(folder)
+    kept.replace(folder / "a.csv")
+
+
+def partition_swapped_and_back(folder: Path) -> None:
+    """Let another folder have the name of a partition for a while."""
+    other, kept = folder.parent / "other", folder.parent / "kept"
+    other.mkdir()
+    (other / "b.csv").write_bytes(OTHER)
+    (folder / "day=1").rename(kept)
+    other.rename(folder / "day=1")
+    (folder / "day=1").rename(other)
+    kept.rename(folder / "day=1")
+
+
+def link_turned_and_back(folder: Path) -> None:
+    """Let a link of the source lead to another file for a while; neither of the two files is touched."""
+    good, link = folder.parent / "good.csv", folder / "linked.csv"
+    for target in (folder.parent / "bad.csv", good):
+        link.unlink()
+        link.symlink_to(target)
+
+
+@pytest.mark.parametrize(
+    "change", [rewritten_and_back, replaced_and_back, partition_swapped_and_back, link_turned_and_back]
+)
 def test_what_was_changed_and_put_back_leaves_a_mark(folder: Path, change: Callable[[Path], None]) -> None:
-    """Somebody changes a file for the moment in which Spark reads it."""
-    file, kept = folder / "a.csv", folder.parent / "kept.csv"
-    states, before, status = file_states(str(folder)), digest(folder), file.stat()
-    kept.hardlink_to(file)
+    """Somebody changes a source for the moment in which Spark reads it."""
+    (folder.parent / "good.csv").write_bytes(ROWS)
+    (folder.parent / "bad.csv").write_bytes(OTHER)
+    (folder / "linked.csv").symlink_to(folder.parent / "good.csv")
+    seen, before = states(folder), digest(folder)
     change(folder)
-    if change is rewritten:
-        file.write_bytes(file.read_bytes().replace(b"3,9", b"3,4"))
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    else:
-        kept.replace(file)
     assert digest(folder) == before
-    assert file_states(str(folder)) != states
+    assert states(folder) != seen
+
+
+def test_a_link_to_a_source_is_followed_once(folder: Path) -> None:
+    """What was looked up is what is read, also if the link leads elsewhere before Spark opens it."""
+    link, other = folder.parent / "link", folder.parent / "other"
+    shutil.copytree(folder, other)
+    (other / "a.csv").write_bytes(OTHER)
+    link.symlink_to(folder)
+    place = SourcePlace.of(str(link))
+    link.unlink()
+    link.symlink_to(other)
+    assert place.real == str(folder.resolve())
+    content = place.content(place.states())
+    assert content is not None
+    assert content().sha256 == digest(folder)[2] != digest(other)[2]
+
+
+def test_what_is_no_file_cannot_be_bound(folder: Path) -> None:
+    """Whoever holds the other end of a pipe decides what is read."""
+    os.mkfifo(folder / "pipe.csv")
+    with pytest.raises(RequestError, match="neither a file nor a folder"):
+        digest(folder)
 
 
 def test_a_link_that_leads_back_ends(folder: Path) -> None:
@@ -126,7 +185,8 @@ def test_a_link_that_leads_back_ends(folder: Path) -> None:
 
 def test_what_is_not_on_this_machine_cannot_be_bound(tmp_path: Path) -> None:
     for source in at_least_one(("s3://bucket/rows.parquet", str(tmp_path / "nothing.csv"))):
-        content = content_of(source, file_states(source))
+        place = SourcePlace.of(source)
+        content = place.content(place.states())
         assert content is not None
         with pytest.raises(RequestError, match="not on this machine") as refused:
             content()
@@ -134,7 +194,8 @@ def test_what_is_not_on_this_machine_cannot_be_bound(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_gone_since_contains_nothing(folder: Path) -> None:
-    content = content_of(str(folder), file_states(str(folder)))
+    place = SourcePlace.of(str(folder))
+    content = place.content(place.states())
     assert content is not None
     shutil.rmtree(folder)
     assert content().files == 0
@@ -148,4 +209,4 @@ def test_a_file_that_may_not_be_read_is_said(folder: Path) -> None:
 
 
 def test_rows_that_come_from_no_file_have_no_content() -> None:
-    assert content_of(object(), ()) is None
+    assert SourcePlace.of(object()).content(()) is None
