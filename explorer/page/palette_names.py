@@ -170,7 +170,7 @@ class PaletteNames:
         with self._lock:
             self._read[table] = time.monotonic()
             self._failed.pop(table, None)
-            many = max(map(len, (self._read, self._failed, self._facts))) > self._most
+            many = max(len(self._read), len(self._failed), len(self._facts)) > self._most
         if many:
             self._forget_others()
 

@@ -23,7 +23,7 @@ from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import TAG_PREFIX, CommitPlan, Plan
 from explorer.core.transaction.intents.documents import intent_document
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import GuardResult, SourceContent
 
 GUARD: Final = "approval"
 """The name of the guard that a plan has where it is committed under an approval."""
@@ -60,13 +60,13 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tags(self) -> dict[str, str]:
         """What the commit says of it, among the tags of its commitInfo."""
-        source = _member(self.answers, "source").get("sha256")
+        source = source_of(self.answers)
         return {
             f"{TAG_PREFIX}approvalRequest": str(self.request),
             f"{TAG_PREFIX}askedBy": self.asked_by,
             f"{TAG_PREFIX}approvedBy": self.approved_by,
             f"{TAG_PREFIX}approvedPlan": self.digest,
-            **({} if source is None else {f"{TAG_PREFIX}approvedSource": str(source)}),
+            **({} if source is None else {f"{TAG_PREFIX}approvedSource": source.sha256}),
         }
 
 
@@ -107,6 +107,12 @@ def answers_of_plan(plan: Plan) -> JsonObject:
     }
     plain: JsonObject = msgspec.json.decode(msgspec.json.encode(answers, order="deterministic"))
     return plain
+
+
+def source_of(answers: JsonObject) -> SourceContent | None:
+    """Return what the source of the rows contained, by answers; None where no rows come from files."""
+    content = answers.get("source")
+    return None if content is None else msgspec.convert(content, SourceContent)
 
 
 def answers_digest(answers: JsonObject) -> str:
@@ -207,11 +213,10 @@ def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
 
 def _contents(answers: JsonObject) -> str:
     """Return what the source of rows contains, in words."""
-    content = _member(answers, "source")
-    if not content:
+    content = source_of(answers)
+    if content is None:
         return "what nobody looked at"
-    files, size = int(content.get("files", 0)), int(content.get("bytes", 0))
-    return f"{counted(files, 'file')} of {counted(size, 'byte')} with the SHA-256 {content.get('sha256')}"
+    return f"{counted(content.files, 'file')} of {counted(content.bytes, 'byte')} with the SHA-256 {content.sha256}"
 
 
 def _guard_changes(before: JsonObject, after: JsonObject) -> Iterator[str]:

@@ -16,6 +16,7 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.approvals.request import ApprovalRequest, Step
 from explorer.core.errors import ExplorerError
+from explorer.core.transaction.approval import source_of
 from explorer.core.transaction.commit_plan import TAG_PREFIX, JudgedPlan, Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views
@@ -202,11 +203,10 @@ def approval_facts(info: Mapping[str, object], guards: object = ()) -> list[tupl
 
 def _source(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
     """Yield what identifies the content of the source of rows, which is approved with the plan."""
-    content = request.answers.get("source")
-    if isinstance(content, dict):
-        files, size = int(content.get("files", 0)), int(content.get("bytes", 0))
-        yield "source", f"{fmt.plural(files, 'file')}, {fmt.size(size)}"
-        yield "SHA-256", str(content.get("sha256", ""))
+    content = source_of(request.answers)
+    if content is not None:
+        yield "source", f"{fmt.plural(content.files, 'file')}, {fmt.size(content.bytes)}"
+        yield "SHA-256", content.sha256
 
 
 def _headline(request: ApprovalRequest) -> Headline:

@@ -103,7 +103,7 @@ def activity(
     keep: Annotated[
         str,
         typer.Option(
-            "--keep", metavar="INTERVAL", help="With --archive: files with a line that is not older than this stay."
+            "--keep", metavar="INTERVAL", help="With --archive: files with a newer line stay (default: 30 days)."
         ),
     ] = _KEEP,
     since: Annotated[
