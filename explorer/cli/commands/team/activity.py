@@ -223,7 +223,7 @@ def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> 
     else:
         note(
             f"Moved {fmt.plural(len(done.files), 'file')} with the lines up to {done.end.number:,} to "
-            f"{document.archive}. To check them: delta-explorer activity {document.archive} --verify"
+            f"{document.archive}. To check them: delta-explorer activity {folder / files.current.name} --verify"
         )
     return 0
 
