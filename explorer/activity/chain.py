@@ -1,7 +1,8 @@
 """The chain of a record: each line holds the digest of the line before, and the head holds that of the last line.
 
 What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the
-end, as long as the head is the one that was written. What it cannot find: a record that was rewritten from some line on
+end, as long as the head is the one that was written. Lines at the beginning may be missing only where a line says that
+they were archived. What it cannot find: a record that was rewritten from some line on
 together with its head, by somebody who may write both. A digest of the head that is kept elsewhere finds that, too.
 """
 
@@ -14,11 +15,14 @@ from typing import Final
 
 import msgspec
 
-from explorer.activity.event import FIRST_PREVIOUS, decoded, digest_of
+from explorer.activity.event import FIRST_PREVIOUS, Event, decoded, digest_of
 from explorer.core.protocol.json_values import JsonRecord
 
 MOST_PROBLEMS: Final = 100
+ARCHIVED: Final = "archived"
+"""What a line about the record says whose older lines were archived."""
 _HEAD: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64})\n")
+_START: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64}) ([0-9]{6,12})\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,35 @@ def read_head(content: bytes) -> Head | None:
     """Return the head in the content of its file; None if it is damaged."""
     match = _HEAD.fullmatch(content)
     return None if match is None else Head(int(match[1]), match[2].decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a record begins whose older lines were archived.
+
+    Attributes:
+        number, digest: The last line that was archived, and its digest.
+        files: The number of its file.
+    """
+
+    number: int
+    digest: str
+    files: int
+
+    def encoded(self) -> bytes:
+        """Return the content of the file of the start."""
+        return f"{self.number:020} {self.digest} {self.files:06}\n".encode()
+
+    def is_told_by(self, event: Event) -> bool:
+        """Return whether a line says that the lines up to here were archived."""
+        said = event.kind == "record" and event.what == ARCHIVED and event.refers_to == self.number
+        return said and event.digest == self.digest
+
+
+def read_start(content: bytes) -> Start | None:
+    """Return the start in the content of its file; None if it is damaged, or empty."""
+    match = _START.fullmatch(content)
+    return None if match is None else Start(int(match[1]), match[2].decode(), int(match[3]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +107,8 @@ class ChainCheck:
         end: The end of the chain.
         problems: What is wrong, in the order of the lines; at most `MOST_PROBLEMS`.
         found: Expected digests that are those of lines.
+        start: Where the record begins, if older lines were archived.
+        told: A line says that these were archived.
     """
 
     lines: int = 0
@@ -81,6 +116,8 @@ class ChainCheck:
     end: Head = field(default_factory=Head)
     problems: list[ChainProblem] = field(default_factory=list)
     found: set[str] = field(default_factory=set)
+    start: Start | None = None
+    told: bool = False
 
     def add(self, kind: str, file: str, line: int | None, detail: str) -> None:
         """Add a problem."""
@@ -89,7 +126,13 @@ class ChainCheck:
 
 
 def check_chain(
-    lines: Iterable[RawLine], head: bytes | None, *, head_file: str = "", expected: Collection[str] = ()
+    lines: Iterable[RawLine],
+    head: bytes | None,
+    *,
+    head_file: str = "",
+    expected: Collection[str] = (),
+    start: bytes | None = None,
+    start_file: str = "",
 ) -> ChainCheck:
     """Check that lines are as they were written.
 
@@ -98,14 +141,23 @@ def check_chain(
         head: The content of the file of the head; None if there is none.
         head_file: Its name, for problems.
         expected: Digests that were kept elsewhere: each must be that of a line.
+        start: The content of the file that says where the record begins; None if nothing was archived.
+        start_file: Its name, for problems.
     """
-    check = ChainCheck()
+    check = ChainCheck(start=None if start is None else read_start(start))
+    if start is not None and check.start is None:
+        check.add("start", start_file, None, "The file that says where the record begins is damaged.")
     before = Head()
     for raw in lines:
         end = check.end
         _check_line(check, raw, expected)
         before = end if check.end is not end else before
     _check_head(check, before, head, head_file)
+    if check.start is not None and not check.told:
+        check.add(
+            "start", start_file, None, f"The lines up to {check.start.number:,} are said to be archived, and no line "
+            "of the record says so: somebody took them away."
+        )  # fmt: skip
     for digest in expected:
         if digest not in check.found:
             check.add("expected", head_file, None, f"No line has the digest {digest}, which was kept elsewhere.")
@@ -126,9 +178,14 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
         check.add("damaged", raw.file, raw.place, f"This is not a line of a record: {error}.")
         check.end = Head(after.number + 1, digest)
         return
+    start = check.start
+    if start is not None:
+        check.told = check.told or start.is_told_by(entry.event)
+        if entry.number == start.number and digest != start.digest:
+            check.add("start", raw.file, raw.place, "This is not the line that was archived under this number.")
     if check.first is None:
         check.first = entry.number
-        if entry.number != 1 or entry.previous != FIRST_PREVIOUS:
+        if not _begins(entry.number, entry.previous, start):
             check.add(
                 "start", raw.file, raw.place, f"The record begins with line {entry.number:,}: those before it are gone."
             )
@@ -140,6 +197,16 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
     elif entry.number != after.number + 1:
         check.add("changed", raw.file, raw.place, f"Line {after.number + 1:,} has the number {entry.number:,}.")
     check.end = Head(entry.number, digest)
+
+
+def _begins(number: int, previous: str, start: Start | None) -> bool:
+    """Return whether a record may begin with a line: the first one, or one that follows what was archived.
+
+    Where archiving was interrupted, some lines that were archived are still there.
+    """
+    if start is None or number <= 1:
+        return number == 1 and previous == FIRST_PREVIOUS
+    return number <= start.number or (number == start.number + 1 and previous == start.digest)
 
 
 def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: str) -> None:

@@ -3,6 +3,7 @@
 activity.jsonl           the newest lines
 activity.000001.jsonl    the oldest ones; each file begins with the digest of the last line of the one before
 activity.jsonl.head      the number of the last line, and its digest
+activity.jsonl.start     the last line that was archived, and the number of its file; not there before that
 activity.jsonl.lock      held for the time of a write
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from explorer.activity.chain import RawLine
+from explorer.activity.chain import RawLine, read_start
 from explorer.core.errors import StorageError
 
 NAME: Final = "activity.jsonl"
@@ -46,6 +47,11 @@ class RecordFiles:
         return self.current.with_name(f"{self.current.name}.head")
 
     @property
+    def start(self) -> Path:
+        """The file that says where the record begins since older lines were archived."""
+        return self.current.with_name(f"{self.current.name}.start")
+
+    @property
     def lock(self) -> Path:
         """The file that is locked for the time of a write."""
         return self.current.with_name(f"{self.current.name}.lock")
@@ -62,9 +68,9 @@ class RecordFiles:
 
     def next_rotated(self) -> Path:
         """Return the name under which the written file is rotated away."""
-        rotated = self.rotated()
-        number = 1 if not rotated else int(rotated[-1].name.split(".")[-2]) + 1
-        return self.current.with_name(f"{self.current.stem}.{number:06}{_SUFFIX}")
+        rotated, start = self.rotated(), read_start(self.read_start() or b"")
+        newest = max(file_number(rotated[-1]) if rotated else 0, 0 if start is None else start.files)
+        return self.current.with_name(f"{self.current.stem}.{newest + 1:06}{_SUFFIX}")
 
     def existing(self) -> list[Path]:
         """Return all files with lines, oldest first."""
@@ -77,7 +83,7 @@ class RecordFiles:
             StorageError: A file cannot be read.
         """
         for path in self.existing():
-            yield from _lines(path)
+            yield from lines_of(path)
 
     def read_head(self) -> bytes | None:
         """Return the content of the head; None if there is none.
@@ -85,16 +91,38 @@ class RecordFiles:
         Raises:
             StorageError: It cannot be read.
         """
-        try:
-            with self.head.open("rb") as file:
-                return file.read(LONGEST_LINE)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise unreadable(self.head, error) from error
+        return _content(self.head)
+
+    def read_start(self) -> bytes | None:
+        """Return the content of the file that says where the record begins; None if nothing was archived.
+
+        Raises:
+            StorageError: It cannot be read.
+        """
+        return _content(self.start)
 
 
-def _lines(path: Path) -> Iterator[RawLine]:
+def file_number(path: Path) -> int:
+    """Return the number of a file that was rotated away."""
+    return int(path.name.split(".")[-2])
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(LONGEST_LINE)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def lines_of(path: Path) -> Iterator[RawLine]:
+    """Yield the lines of a file, oldest first.
+
+    Raises:
+        StorageError: It cannot be read.
+    """
     try:
         with path.open("rb") as file:
             place = 0

@@ -13,6 +13,7 @@ import msgspec
 from explorer.activity.chain import ChainCheck, check_chain
 from explorer.activity.event import Entry, decoded
 from explorer.activity.files import RecordFiles, unreadable
+from explorer.core.errors import StorageError
 
 _BLOCK = 1 << 20
 
@@ -51,7 +52,7 @@ def entries(files: RecordFiles, wanted: EntryFilter | None = None) -> Iterator[E
         StorageError: A file cannot be read.
     """
     for path in reversed(files.existing()):
-        for line in _reversed_lines(path):
+        for line in _lines_backwards(path, files):
             try:
                 entry = decoded(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
@@ -68,11 +69,20 @@ def check_record(files: RecordFiles, *, expected: Collection[str] = ()) -> Chain
     """
     # The head first: lines that are added meanwhile come after it, and are checked the next time.
     head = files.read_head()
-    check = check_chain(files.lines(), head, head_file=files.head.name, expected=expected)
+    check = _checked(files, head, expected)
     again = files.read_head()
-    if check.problems and again != head:
-        return check_chain(files.lines(), again, head_file=files.head.name, expected=expected)
-    return check
+    return _checked(files, again, expected) if check.problems and again != head else check
+
+
+def _checked(files: RecordFiles, head: bytes | None, expected: Collection[str]) -> ChainCheck:
+    return check_chain(
+        files.lines(),
+        head,
+        head_file=files.head.name,
+        expected=expected,
+        start=files.read_start(),
+        start_file=files.start.name,
+    )
 
 
 def cloud_event(entry: Entry) -> dict[str, Any]:
@@ -87,6 +97,15 @@ def cloud_event(entry: Entry) -> dict[str, Any]:
         "data": msgspec.to_builtins(entry),
     }
     return event | ({"subject": entry.event.table} if entry.event.table else {})
+
+
+def _lines_backwards(path: Path, files: RecordFiles) -> Iterator[bytes]:
+    """Yield the lines of a file, last first; none of one that was archived a moment ago."""
+    try:
+        yield from _reversed_lines(path)
+    except StorageError as error:
+        if path == files.current or not isinstance(error.__cause__, FileNotFoundError):
+            raise
 
 
 def _reversed_lines(path: Path) -> Iterator[bytes]:

@@ -124,6 +124,18 @@ class ActivityRecord:
                 self._unwritten = 0
             self.tell(event)
 
+    def close_file(self) -> None:
+        """Rotate the file that is written away, however large it is; a line says so. An empty one stays.
+
+        Raises:
+            StorageError: It cannot be done.
+        """
+        with self._held(), self._failing(), self._locked() as handle:
+            self._follow_on(handle)
+            if os.fstat(handle).st_size:
+                self._rotate(handle)
+                self._written(handle, Event(kind="record", what="closed"))
+
     def _add_waiting(self) -> None:
         if self._lost:
             self._added(Event(kind="record", outcome="failed", what="lost", detail=f"{self._lost} lines were lost"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -21,9 +21,11 @@ from explorer.approvals.request import LONGEST_TEXT, ApprovalRequest, Step
 from explorer.approvals.rules import Rule, Rules
 from explorer.approvals.shelf import Announce, Claim, Shelf
 from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, RequestError
-from explorer.core.transaction.approval import Approval, answers_of_plan, changed_answers
+from explorer.core.transaction.approval import GUARD as APPROVAL_GUARD
+from explorer.core.transaction.approval import Approval, ChangedAnswer, answers_of_plan, changed_answers, names_of
 from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanResult
 from explorer.core.transaction.intents.documents import intent_document, intent_kind
+from explorer.core.transaction.proposal import SOURCE_UNCHANGED
 from explorer.rights import NEEDS_APPROVAL, Place, Right
 
 _log = logging.getLogger(__name__)
@@ -94,7 +96,9 @@ class Decisions:
 
         Raises:
             NotAllowed: The person has no identity, or may not commit.
-            RequestError: The plan needs no second person, cannot be committed, or has no reason.
+            RequestError: The plan needs no second person, cannot be committed, or has no reason; or nothing can say
+                that the source of its rows stays as it is.
+            StorageError: The source cannot be read, or the request not be written.
         """
         person = self._identified("ask for an approval")
         rule = self.rule_of(target, plan)
@@ -110,7 +114,8 @@ class Decisions:
         if plan.nothing_to_do:
             raise RequestError("There is nothing to commit, so nothing to ask for.", field="plan")
         now = self._clock()
-        record = plan.record()
+        # Before the lock of the shelf: the source of the rows is read here.
+        record, answers = plan.record(), answers_of_plan(plan)
         estimate = record.estimate
 
         def make(number: int) -> ApprovalRequest:
@@ -125,7 +130,7 @@ class Decisions:
                 checked_rows=isinstance(plan, CommitPlan) and plan.checked_rows,
                 read_version=plan.read_version,
                 plan_digest=plan.digest,
-                answers=answers_of_plan(plan),
+                answers=answers,
                 guards=plan.guards,
                 consequences=plan.consequences,
                 estimate=None if isinstance(estimate, msgspec.UnsetType) else estimate,
@@ -178,7 +183,7 @@ class Decisions:
         if shown and shown != request.plan_digest:
             raise RequestError("Another request was shown. Look at it again.", field="digest")
         changes = self._changes(request, remake)
-        step = self._step("stale", " ".join(changes)) if changes else self._step("approved", note)
+        step = self._stale(changes) if changes else self._step("approved", note)
 
         def change(now: ApprovalRequest) -> ApprovalRequest:
             self._check_decides(now, place, step.what)
@@ -276,8 +281,11 @@ class Decisions:
                 step = self._step("committed")
             case "unknown":
                 return ""
+            case "rejected" if [guard.name for guard in result.plan.blocking] == [SOURCE_UNCHANGED]:
+                # Nobody knows whether it still contains what was approved: a new plan does.
+                step = self._step("failed", _why(result))
             case _:
-                step = self._step("stale", _why(result))
+                step = self._step("stale", _why(result), _changed(result))
 
         def change(now: ApprovalRequest) -> ApprovalRequest:
             after = now.after(step)
@@ -330,10 +338,13 @@ class Decisions:
             raise NotAllowed(_NO_IDENTITY.format(what), reason=NEEDS_APPROVAL)
         return self.person
 
-    def _step(self, what: str, note: str = "") -> Step:
+    def _stale(self, changes: Sequence[ChangedAnswer]) -> Step:
+        return self._step("stale", " ".join(each.text for each in changes), names_of(changes))
+
+    def _step(self, what: str, note: str = "", changed: tuple[str, ...] = ()) -> Step:
         # What the program finds out is nobody's step.
         by = None if what in ("stale", "failed") else self.person
-        return Step(what=what, time=_text(self._clock()), by=by, note=note.strip()[:LONGEST_TEXT])
+        return Step(what=what, time=_text(self._clock()), by=by, note=note.strip()[:LONGEST_TEXT], changed=changed)
 
     def _change(
         self, request: ApprovalRequest, change: Callable[[ApprovalRequest], ApprovalRequest]
@@ -359,17 +370,20 @@ class Decisions:
         request.check_time(self._clock())
         request.after(Step(what=what, time=request.last.time))
 
-    def _changes(self, request: ApprovalRequest, remake: Callable[[ApprovalRequest], Plan]) -> tuple[str, ...]:
+    def _changes(
+        self, request: ApprovalRequest, remake: Callable[[ApprovalRequest], Plan]
+    ) -> tuple[ChangedAnswer, ...]:
         """Return what differs between the plan that was asked for and the same one on the newest version."""
         try:
             plan = remake(request)
         except NotAllowed:
             raise
         except RequestError as error:
-            return (f"The change is not possible any more: {error}",)
+            name = "source" if error.field == "source" else "guards"
+            return (ChangedAnswer(name, f"The change is not possible any more: {error}"),)
         changes = changed_answers(request.answers, answers_of_plan(plan))
         if not changes and plan.nothing_to_do:
-            return ("There is nothing left to commit.",)
+            return (ChangedAnswer("amounts", "There is nothing left to commit."),)
         return changes
 
     def _check_commits(self, request: ApprovalRequest, place: Place, plan: Plan, person: Person) -> None:
@@ -440,6 +454,14 @@ def _why(result: PlanResult) -> str:
         return result.conflict.why
     details = (str(guard.evidence.get("detail") or guard.name) for guard in result.plan.blocking)
     return " ".join(details) or "A guard rejected the commit."
+
+
+def _changed(result: PlanResult) -> tuple[str, ...]:
+    """Return which answers changed of a plan that was not committed."""
+    if result.conflict is not None:
+        return ("table",)
+    named = (guard.evidence.get("changed") for guard in result.plan.blocking if guard.name == APPROVAL_GUARD)
+    return next((tuple(map(str, names)) for names in named if isinstance(names, tuple | list)), ("guards",))
 
 
 def _text(time: datetime) -> str:

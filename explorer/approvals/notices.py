@@ -1,16 +1,26 @@
-"""Requests for approval among the notices: one that waits for a second person is an open notice."""
+"""Requests for approval among the notices: one that waits for a second person is an open notice.
+
+Invariant: a request may be decided by a program that cannot write the notices, such as the command of another user of
+the machine; whoever reads the notices after that says so in them.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+from typing import Final
 
 import msgspec
 
 from explorer.approvals.request import ApprovalRequest
-from explorer.core.errors import StorageError
+from explorer.approvals.shelf import Shelf
+from explorer.core.errors import RequestError, StorageError
 from explorer.notices.book import NoticeBook
 from explorer.notices.notice import Notice
 from explorer.storage.roots import folder_of, is_url
+
+_log = logging.getLogger(__name__)
+_KEY: Final = "approval:"
 
 
 def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
@@ -25,7 +35,7 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
     """
     last = request.last
     notice = Notice(
-        key=f"approval:{request.token}",
+        key=f"{_KEY}{request.token}",
         kind="approval",
         severity="warning",
         title=f"Request {request.number}: {request.kind} of {request.table} waits for a second person",
@@ -47,3 +57,33 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
         raise error.with_facts(
             message=f"Request {request.number} is {state}, but no notice of it could be written. {error.message}"
         ) from error
+
+
+def settle_notices(book: NoticeBook, shelf: Shelf) -> int:
+    """Say of each open notice of a request that waits no longer that it is over; return how many there were.
+
+    A request that something else changed closes nothing: its notice stays until somebody has looked.
+
+    Args:
+        book: The notices.
+        shelf: The requests.
+
+    Raises:
+        StorageError: The notices or the requests cannot be read, or the notices cannot be written.
+    """
+    waiting = {key.removeprefix(_KEY) for key in book.open_keys(_KEY)}
+    if not waiting:
+        return 0
+    settled = 0
+    for listed in shelf.all():
+        if listed.token not in waiting or listed.state == "asked":
+            continue
+        try:
+            request = shelf.get(listed.number)
+        except (RequestError, StorageError) as error:
+            _log.warning("%s", error)  # the message is complete
+            continue
+        if request.token == listed.token and request.state != "asked":
+            post_request(book, request)
+            settled += 1
+    return settled

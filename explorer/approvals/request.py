@@ -48,12 +48,15 @@ class Step(JsonRecord, frozen=True, kw_only=True):
         time: When, as ISO 8601 in UTC.
         by: Who; null for the program.
         note: Why, in that person's words; or what changed, of a stale request.
+        changed: Which answers changed, of a stale request: names of
+            `explorer.core.transaction.approval.answers_of_plan`, such as ``source``.
     """
 
     what: str
     time: str
     by: Person | None = None
     note: str = ""
+    changed: tuple[str, ...] = ()
 
 
 class ApprovalRequest(JsonRecord, frozen=True, kw_only=True):

@@ -238,14 +238,25 @@ class Shelf:
         raise self._changed(number)
 
     def _told(self, request: ApprovalRequest) -> str | None:
-        """Return the digest in the last line of the record about a request; None without one."""
+        """Return the digest in the last line of the record about a request; None without one.
+
+        Raises:
+            StorageError: The record cannot be read, or begins after the request.
+        """
         since = (request.asked_at - 2 * DIFFERENT_CLOCKS).isoformat()
         mark = f"request {request.number} {request.token}: "
         for entry in entries(self.record):
             if entry.event.kind == "approval" and entry.event.detail.startswith(mark):
                 return entry.event.detail.removeprefix(mark)
             if entry.time < since:
-                break
+                return None
+        if self.record.read_start() is not None:
+            raise StorageError(
+                f"The lines about request {request.number} are not in the activity record any more: it was archived. "
+                "The request cannot be used; ask again.",
+                path=str(self.record.current),
+                reason="approvals",
+            )
         return None
 
     def _changed(self, number: int) -> StorageError:

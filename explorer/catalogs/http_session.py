@@ -18,9 +18,9 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from explorer.catalogs.connections import ASKING, break_off, connections_to, within
 from explorer.catalogs.refusals import no_answer, refusal, wrong_answer
 from explorer.catalogs.settings import CatalogSettings, is_token
+from explorer.connections import ASKING, break_off, connections_to, within
 from explorer.core.errors import CatalogError
 from explorer.storage.silence import under_way
 

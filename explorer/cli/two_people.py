@@ -9,18 +9,22 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.cli.in_force import in_force
 
 if TYPE_CHECKING:
+    from explorer.activity.files import RecordFiles
     from explorer.approvals.decisions import Decisions, Target
     from explorer.approvals.person import Person
     from explorer.approvals.request import ApprovalRequest
     from explorer.approvals.rules import GivenApprovals
     from explorer.core.transaction.commit_plan import Plan, PlanResult
     from explorer.given_roles import GivenRole
+    from explorer.notices.book import NoticeBook
     from explorer.rights import Place, Right, Roles
     from explorer.storage.served_roots import ServedRoots
 
@@ -114,7 +118,7 @@ def command_approvals() -> CommandApprovals | None:
     rules = resolved_rules(given.rules, roots, accounts=given.accounts, valid_days=given.valid_days)
     roles = resolved_roles(configured_roles(), roots, values.contact)
     record = ActivityRecord(place, program=PROGRAM)
-    shelf = Shelf(given.folder or record.files.current.parent / "approvals", record.files, _post)
+    shelf = Shelf(_shelf_folder(given, record.files), record.files, _post)
     person = system_person()
 
     def announce(event: Any) -> object:
@@ -142,6 +146,60 @@ def check_people() -> None:
         resolved_rules(given.rules, roots)
 
 
+def settle_notices(book: NoticeBook) -> None:
+    """Say of notices of requests that were decided meanwhile, by whichever program, that they are over.
+
+    Raises:
+        StorageError: The notices or the requests cannot be read, or the notices cannot be written.
+    """
+    given = given_approvals()
+    if given is None:
+        return
+    from explorer.activity.files import RecordFiles
+    from explorer.activity.place import activity_place
+    from explorer.approvals import notices
+    from explorer.approvals.shelf import Shelf
+
+    place = activity_place(in_force().values.serve.activity)
+    if place is None:
+        return
+    record = RecordFiles.at(place)
+    folder = _shelf_folder(given, record)
+    if folder.is_dir():
+        notices.settle_notices(book, Shelf(folder, record))
+
+
+def open_requests_since() -> datetime | None:
+    """Return the time since which the record must be whole for the open requests; None without any.
+
+    Raises:
+        StorageError: The requests cannot be read.
+    """
+    given = given_approvals()
+    if given is None:
+        return None
+    from explorer.activity.files import RecordFiles
+    from explorer.activity.place import activity_place
+    from explorer.approvals.request import DIFFERENT_CLOCKS
+    from explorer.approvals.shelf import Shelf
+
+    place = activity_place(in_force().values.serve.activity)
+    if place is None:
+        return None
+    record = RecordFiles.at(place)
+    folder = _shelf_folder(given, record)
+    if not folder.is_dir():
+        return None
+    times = (request.asked_at for request in Shelf(folder, record).all() if request.is_open)
+    oldest = min(times, default=None)
+    return None if oldest is None else oldest - 2 * DIFFERENT_CLOCKS
+
+
+def _shelf_folder(given: GivenApprovals, record: RecordFiles) -> Path:
+    """Return the folder of the requests."""
+    return Path(given.folder).expanduser() if given.folder else record.current.parent / "approvals"
+
+
 def _post(request: ApprovalRequest) -> None:
     """Post a request among the notices; a user who may not write them is told so, and nothing else is lost."""
     from explorer.approvals.notices import post_request
@@ -159,16 +217,20 @@ def _post(request: ApprovalRequest) -> None:
 
 def system_person() -> Person:
     """Return the user of the operating system who runs the command; its name is the system's, not of a variable."""
-    import pwd
-
     from explorer.approvals.person import Person
+
+    return Person(issuer=f"system {socket.gethostname()}", subject=f"uid {os.getuid()}", name=system_name())
+
+
+def system_name() -> str:
+    """Return the name that the operating system gives its user who runs the command."""
+    import pwd
 
     number = os.getuid()
     try:
-        name = pwd.getpwuid(number).pw_name
+        return pwd.getpwuid(number).pw_name
     except KeyError:
-        name = f"user {number}"
-    return Person(issuer=f"system {socket.gethostname()}", subject=f"uid {number}", name=name)
+        return f"user {number}"
 
 
 def carried_out(target: Any, plan: Plan, reason: str, user: str | None) -> PlanResult:

@@ -184,6 +184,15 @@ class NoticeBook:
                 raise _unknown(name)
             return _posted(_named(connection, name), self.clock())
 
+    def open_keys(self, beginning: str) -> tuple[str, ...]:
+        """Return the keys with a beginning that were posted and are not over.
+
+        Raises:
+            StorageError: They cannot be read.
+        """
+        with self.store.reading() as connection:
+            return () if connection is None else _open_keys(connection, beginning)
+
     def watched(self, kind: type[RecordT]) -> dict[str, RecordT]:
         """Return what was seen of places before, by place; what is in another form is left out.
 
@@ -241,10 +250,7 @@ class NoticeChanges:
 
     def open_keys(self, beginning: str) -> tuple[str, ...]:
         """Return the keys with a beginning that were posted and are not over."""
-        rows = self._connection.execute(
-            "SELECT key FROM notice WHERE state != 'resolved' AND substr(key, 1, ?) = ?", (len(beginning), beginning)
-        )
-        return tuple(row[0] for row in rows)
+        return _open_keys(self._connection, beginning)
 
     def watch(self, place: str, seen: msgspec.Struct) -> None:
         """Keep what was seen of a place."""
@@ -272,6 +278,13 @@ class NoticeChanges:
 def _harmless(text: str, longest: int) -> str:
     """Return a text without credentials and without halves of surrogate pairs, which JSON cannot hold."""
     return fmt.readable_lines(without_credentials(text), longest).encode("utf-8", "backslashreplace").decode()
+
+
+def _open_keys(connection: sqlite3.Connection, beginning: str) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT key FROM notice WHERE state != 'resolved' AND substr(key, 1, ?) = ?", (len(beginning), beginning)
+    )
+    return tuple(row[0] for row in rows)
 
 
 def _reason(text: str) -> str:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from explorer import formatting as fmt
-from explorer.catalogs.connections import within
+from explorer.connections import within
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import concealed, without_credentials
 from explorer.notices.channel import Answer, OutgoingMessage

@@ -40,6 +40,7 @@ _MOST_NOTICES: Final = 100
 """In one message; the rest is in the next one."""
 _OFTEN: Final = 2.0
 """Seconds between looks at the outbox."""
+_PREPARE: Final = 10.0
 _TIDY: Final = 3_600.0
 DeliveryStatus: TypeAlias = Literal["waiting", "sent", "given up"]
 
@@ -88,6 +89,9 @@ class Sender:
         rules: When.
         tell: Takes what happened, for the record of activity.
         chance: Returns a number from 0 to 1.
+
+    Attributes:
+        before: Called now and then before a look at what is to be sent; takes out what is over.
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class Sender:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._book, self._channels, self._rules, self._tell, self._chance = book, tuple(channels), rules, tell, chance
+        self.before: Callable[[], object] = lambda: None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         # How tries ended that is not on the disk yet, by the ID of the message.
@@ -117,8 +122,12 @@ class Sender:
             self._thread.join(patience)
 
     def _run(self) -> None:
-        tidy = 0.0
+        tidy = prepare = 0.0
         while not self._stopping.is_set():
+            prepare -= _OFTEN
+            if prepare <= 0:
+                self._prepare()
+                prepare = _PREPARE
             try:
                 self.send_due()
                 tidy -= _OFTEN
@@ -130,6 +139,15 @@ class Sender:
             except Exception as error:  # noqa: BLE001  # the next round must come all the same; the fault is logged
                 log_failure(_log, "sending notices failed", error)
             self._stopping.wait(_OFTEN)
+
+    def _prepare(self) -> None:
+        """Do what comes first; what goes wrong there keeps no message back."""
+        try:
+            self.before()
+        except StorageError as error:
+            _log.error("%s", error)  # the message is complete
+        except Exception as error:  # noqa: BLE001  # as above; the fault is logged
+            log_failure(_log, "looking at what is to be sent failed", error)
 
     def send_due(self) -> int:
         """Send what is due, and return how many messages were tried; none if another program sends.

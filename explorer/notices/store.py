@@ -64,6 +64,21 @@ class NoticeStore:
         with self._failing("read"):
             return self.path.exists()
 
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Return what differs once another transaction has written the file; None if nothing was written yet.
+
+        The file itself is not opened: to close it again would end the locks of this process on it.
+
+        Raises:
+            StorageError: This user may not look into the folder.
+        """
+        with self._failing("read"):
+            try:
+                status = self.path.stat()
+            except FileNotFoundError:
+                return None
+            return status.st_ino, status.st_mtime_ns, status.st_size
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """Return a connection to read with; None if nothing was written yet.

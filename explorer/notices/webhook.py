@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from explorer.catalogs.connections import ASKING, break_off, connections_to, within
+from explorer.connections import ASKING, break_off, connections_to, within
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.notices.channel import Answer, OutgoingMessage
 from explorer.notices.secret import read_secret

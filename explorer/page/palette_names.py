@@ -30,6 +30,8 @@ _FRESH: Final = 600.0
 """Seconds until the names of a table that no page follows are read again."""
 _MOST_COMMITS: Final = 2_000
 _MOST_PEOPLE: Final = 200
+_FEW: Final = 100
+"""Up to how many tables nothing is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class PaletteNames:
         look: Callable[[], object] = lambda: None,
     ) -> None:
         self._tables, self._open, self._look = tables, open_log, look
+        self._all = tables
+        self._most = _FEW
         self._index = NameIndex()
         self._lock = threading.Lock()
         self._read: dict[str, float] = {}
@@ -166,6 +170,22 @@ class PaletteNames:
         with self._lock:
             self._read[table] = time.monotonic()
             self._failed.pop(table, None)
+            many = max(len(self._read), len(self._failed), len(self._facts)) > self._most
+        if many:
+            self._forget_others()
+
+    def _forget_others(self) -> None:
+        """Forget the tables that are not served any more, or that a page asked for under another name."""
+        tables, searching = self._all()
+        if searching:
+            return
+        served = set(tables)
+        with self._lock:
+            for known in (self._read, self._failed, self._facts):
+                for table in known.keys() - served:
+                    del known[table]
+            self._most = 2 * max(len(served), _FEW)
+        self._index.keep_only(served)
 
     def _read_waiting(self) -> None:
         while True:

@@ -257,6 +257,11 @@ class FollowedTable:
         """Whether a call for the facts would wait for another one."""
         return self._lock.locked()
 
+    @property
+    def is_read(self) -> bool:
+        """Whether its facts are kept."""
+        return self._kept is not None
+
     def stop_reading(self) -> None:
         """End the first reading of the log, for all who wait for it."""
         if (reading := self.reading) is not None:

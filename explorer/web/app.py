@@ -159,6 +159,8 @@ def create_app(
             has_account=has_account,
             notices=None if notices is None else notices.book,
         )
+        if notices is not None:
+            notices.settle = of_all.settle
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
     for name in ("asyncio", "bokeh.server.views.ws"):

@@ -55,11 +55,6 @@ class PersonLimits:
         return cls(**{name: value for name, value in given.items() if value is not None})
 
 
-def person_of(identity: Identity) -> str:
-    """Return by what a person is counted: the name; empty for all whose name is not known."""
-    return identity.name
-
-
 class ServerLimits:
     """What the people of a server have at the moment; its methods may be called from any thread.
 
@@ -87,9 +82,9 @@ class ServerLimits:
         Raises:
             LimitReached: The person has as many open already as one person may have.
         """
-        person = person_of(identity)
+        person = identity.name
         with self._lock:
-            opened = sum(person_of(each) == person for each in self.open_pages())
+            opened = sum(each.name == person for each in self.open_pages())
             if opened + self._opening[person] >= self.limits.pages:
                 raise LimitReached(
                     f"You have {fmt.plural(self.limits.pages, 'page')} open on this server, the most for one person. "
@@ -108,7 +103,7 @@ class ServerLimits:
 
     def statement(self) -> str:
         """Return what the server holds at the moment, in words; it names nobody."""
-        people = list(map(person_of, self.open_pages()))
+        people = [each.name for each in self.open_pages()]
         named = len({person for person in people if person})
         queue, memory = self.queue.length(), resident_bytes()
         by = f" by {fmt.plural(named, 'person', 'people')}" if named else ""
@@ -122,7 +117,7 @@ class ServerLimits:
 
     def line_of(self, identity: Identity) -> Line:
         """Return the line in which the jobs of a person wait."""
-        return Line(self.queue, person_of(identity))
+        return Line(self.queue, identity.name)
 
     def export(self, identity: Identity, work: Callable[[], Result]) -> Callable[[], Result]:
         """Return the making of an export, which counts from now on until it has ended.
@@ -130,7 +125,7 @@ class ServerLimits:
         Raises:
             LimitReached: As many are being made for the person as one person may have.
         """
-        person = person_of(identity)
+        person = identity.name
         with self._lock:
             if self._exports[person] >= self.limits.exports:
                 raise LimitReached(

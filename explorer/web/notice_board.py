@@ -6,6 +6,7 @@ how messages are sent is for those who may see everything.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from explorer.notices.settings import period
 from explorer.storage.served_roots import ServedRoots, TableRef
 
 MOST_SHOWN: Final = 100
+_FRESH: Final = 9_000
+"""Milliseconds after which notices are read again although nothing wrote them: the time alone ends a snooze."""
 ACKNOWLEDGE: Final = "acknowledge"
 SNOOZES: Final = {
     "1 hour": "Snooze for 1 hour",
@@ -32,18 +35,66 @@ SNOOZES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ServedNotices:
-    """The notices of a server.
+class ReadNotices:
+    """What was read for all windows: the notices that are not over, and the last message to each channel."""
 
-    Attributes:
+    notices: tuple[PostedNotice, ...]
+    deliveries: tuple[DeliveryLine, ...]
+
+
+class ServedNotices:
+    """The notices of a server, which all windows share; its methods may be called from any thread.
+
+    Args:
         book: The notices.
         sender: Returns what sends them, given what takes events for the record.
         zone: The time zone of snoozes.
+
+    Attributes:
+        book, sender, zone: As given.
+        settle: Takes out what is over and was not said to be; called now and then before the notices are read or sent.
     """
 
-    book: NoticeBook
-    sender: Callable[[Callable[[Event], None]], Sender] | None = None
-    zone: str = "UTC"
+    def __init__(
+        self,
+        book: NoticeBook,
+        sender: Callable[[Callable[[Event], None]], Sender] | None = None,
+        zone: str = "UTC",
+    ) -> None:
+        self.book, self.sender, self.zone = book, sender, zone
+        self.settle: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+        self._read: tuple[object, int, ReadNotices] | None = None
+        self._settled: int | None = None
+
+    def read(self) -> ReadNotices:
+        """Return the notices as they are; they are read for one window, and shown to all until they are others.
+
+        Raises:
+            StorageError: They cannot be read.
+        """
+        self.settle_now_and_then()
+        # Windows that ask at once wait for one reading.
+        with self._lock:
+            stamp, now = self.book.store.stamp(), self.book.clock()
+            known = self._read
+            if known is not None and known[0] == stamp and 0 <= now - known[1] < _FRESH:
+                return known[2]
+            read = ReadNotices(self.book.notices(), deliveries(self.book))
+            self._read = stamp, now, read
+            return read
+
+    def outdate(self) -> None:
+        """Read them again for the next window: this server changed them."""
+        with self._lock:
+            self._read = None
+
+    def settle_now_and_then(self) -> None:
+        """Take out what is over, unless that was done some seconds ago."""
+        now = self.book.clock()
+        if self._settled is None or not 0 <= now - self._settled < _FRESH:
+            self._settled = now
+            self.settle()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +157,10 @@ class NoticeBoard:
 
     def board(self) -> Board:
         """Return what is shown; that it cannot be read is a part of it."""
-        book = self.served.book
         try:
-            lines = [line for each in book.notices() if (line := self._line(each)) is not None]
-            sent = deliveries(book) if self.sees_all else ()
+            read = self.served.read()
+            lines = [line for each in read.notices if (line := self._line(each)) is not None]
+            sent = read.deliveries if self.sees_all else ()
             failing = [each for each in sent if each.status != "sent" and each.tries]
         except StorageError as error:
             return Board(problem=error.message if self.sees_all else "They cannot be read now.")
@@ -147,6 +198,12 @@ class NoticeBoard:
         Raises:
             RequestError: The choice is none, or as of `NoticeBook.acknowledge` and `NoticeBook.snooze`.
         """
+        try:
+            return self._dealt(line, choice, by, reason)
+        finally:
+            self.served.outdate()
+
+    def _dealt(self, line: BoardLine, choice: str, by: str, reason: str) -> PostedNotice:
         book = self.served.book
         if choice == ACKNOWLEDGE:
             return book.acknowledge(line.posted.id, by=by, reason=reason)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from explorer.activity.record import ActivityRecord
 from explorer.approvals.decisions import Decisions, Target
 from explorer.approvals.guarded_table import GuardedTable
-from explorer.approvals.notices import post_request
+from explorer.approvals.notices import post_request, settle_notices
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
 from explorer.approvals.rules import GivenApprovals, Rule, resolved_rules
@@ -86,6 +86,14 @@ class ServerApprovals:
             if request.state == "asked":
                 raise
             _log.error("%s", error)  # the message is complete
+
+    def settle(self) -> int:
+        """Say of notices that are over that they are; another program may have decided their requests."""
+        try:
+            return 0 if self._notices is None else settle_notices(self._notices, self.shelf)
+        except StorageError as error:
+            _log.error("%s", error)  # the message is complete
+            return 0
 
     def of(self, identity: Identity, visible: Catalog, recorder: Recorder, rights: PersonalRights) -> PersonalApprovals:
         """Return the requests as one person may use them."""

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +28,6 @@ from explorer.core.errors import ExplorerError
 from explorer.core.protocol.times import milliseconds
 from explorer.core.transaction.commit_info import ENGINE
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.retention.missing_files import KnownMissing
 from explorer.debug import log_failure
 from explorer.page.approvals import Approvals
 from explorer.page.kept_results import KeptResults
@@ -46,6 +46,7 @@ from explorer.views.problems import Problem, problem_of
 from explorer.views.table.commits import TimeBasis, redated_note, time_basis
 from explorer.views.table.maintenance import maintenance_entries, maintenance_line
 from explorer.web.notice_board import NoticeBoard, ServedNotices
+from explorer.web.table_cache import TableCache
 from explorer.web.table_list import TableList
 from explorer.web.visit import Visits
 
@@ -177,11 +178,15 @@ def _unread(folder: str) -> TableTraits:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A summary, the facts that it is of, and when it was made."""
+    """A summary, what returns the facts that it is of as long as anything else needs them, and when it was made."""
 
     summary: TableSummary
-    facts: TableFacts | None
+    facts: Callable[[], TableFacts | None]
     time: float
+
+
+def _no_facts() -> None:
+    """Return the facts of a table that could not be read: none."""
 
 
 class Catalog(FollowedTables):
@@ -207,6 +212,7 @@ class Catalog(FollowedTables):
         attempts: What the windows carry out.
         server_state: Returns what the server holds at the moment, in words; empty where it has no limits.
         palette_names: The served tables with their names, as far as they were read.
+        cache: The tables that are kept in memory.
     """
 
     def __init__(
@@ -236,9 +242,8 @@ class Catalog(FollowedTables):
         self.palette_names = PaletteNames(
             self.names, lambda name: self._opened(self.roots.locate(name)), self.list.begin
         )
-        self._lock = threading.Lock()
-        self._followed: dict[tuple[str, str], FollowedTable] = {}
-        self._missing: dict[tuple[str, str], KnownMissing] = {}
+        self.cache = TableCache()
+        self._summarizing = threading.Lock()
         self._made: dict[str, _Made] = {}
 
     def open(self, name: str) -> explorer.Table:
@@ -304,7 +309,7 @@ class Catalog(FollowedTables):
         try:
             facts = self.facts(ref.name)
             made = self._made.get(ref.name)
-            if made is not None and made.facts is facts and time.monotonic() - made.time < _CURRENT:
+            if made is not None and made.facts() is facts and time.monotonic() - made.time < _CURRENT:
                 return made.summary
             summary = _summary(ref, facts)
             self.palette_names.put(ref.name, facts, summary.findings)
@@ -313,8 +318,21 @@ class Catalog(FollowedTables):
         except Exception as error:  # noqa: BLE001  # one table must not take the list with it; the fault is logged
             log_failure(_log, f"cannot summarize {ref.location}", error)
             summary = TableSummary(ref, problem=problem_of(error))
-        self._made[ref.name] = _Made(summary, facts, time.monotonic())
+        self._keep_summary(ref.name, summary, facts)
         return summary
+
+    def _keep_summary(self, name: str, summary: TableSummary, facts: TableFacts | None) -> None:
+        """Keep a summary for a while, and without the facts that it is of."""
+        known_facts = _no_facts if facts is None else weakref.ref(facts)
+        with self._summarizing:
+            now = time.monotonic()
+            # The oldest are the first: a new one goes to the end.
+            self._made.pop(name, None)
+            self._made[name] = _Made(summary, known_facts, now)
+            for each, made in list(self._made.items()):
+                if now - made.time < _SHOWN:
+                    break
+                del self._made[each]
 
     def summary_before(self, ref: TableRef) -> TableSummary | None:
         """Return the row that was made for any window some minutes ago at most, to be shown until there is another."""
@@ -323,19 +341,15 @@ class Catalog(FollowedTables):
 
     def _followed_table(self, name: str) -> FollowedTable:
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
-        ref = self.roots.locate(name)
-        with self._lock:
-            if ref.key not in self._followed:
-                self._followed[ref.key] = FollowedTable(partial(self._opened, ref), ref.title)
-            return self._followed[ref.key]
+        located = self.roots.locate(name)
+        return self.cache.followed(located.key, lambda: FollowedTable(partial(self._opened, located), located.title))
 
     def _opened(self, ref: TableRef) -> explorer.Table:
         return self._sharing(ref, _opened(ref, read_only=True))
 
     def _sharing(self, ref: TableRef, table: explorer.Table) -> explorer.Table:
         """Return the table with the missing files that any window has learned of."""
-        with self._lock:
-            table.known_missing = self._missing.setdefault(ref.key, table.known_missing)
+        table.known_missing = self.cache.missing(ref.key, table.known_missing)
         return table
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.approvals.notices import post_request
+from explorer.approvals.notices import post_request, settle_notices
 from explorer.approvals.shelf import Shelf
 from explorer.core.errors import StorageError
 from explorer.notices.book import NoticeBook, PostedNotice
@@ -57,6 +57,42 @@ def test_a_request_that_is_closed_waits_no_more(how: str, told: Office, book: No
     again = told.ask().number
     assert again != number
     assert sorted(each.state for each in _all(book)) == ["open", "resolved"]
+
+
+@pytest.mark.parametrize("how", ["approve", "decline", "withdraw", "stale"])
+def test_a_request_that_another_program_decided_waits_no_more(
+    how: str, told: Office, office: Office, book: NoticeBook
+) -> None:
+    """The office without the book is the command of another user, who cannot write the notices of the server."""
+    number, waits = told.ask().number, told.ask(who="cleo").number
+    match how:
+        case "approve":
+            office.approve(number)
+        case "decline":
+            office.desk("ben").decline(number, "not now", TARGET.place)
+        case "withdraw":
+            office.desk("ana").withdraw(number)
+        case _:
+            assert office.opened().commit(office.plan()).outcome == "committed"
+            assert office.approve(number).state == "stale"
+    assert [each.state for each in _all(book)] == ["open", "open"]
+    assert settle_notices(book, told.shelf) == 1
+    states = {each.notice.title.split(":")[0]: (each.state, each.notice.text) for each in _all(book)}
+    assert states[f"Request {waits}"][0] == "open"
+    state, text = states[f"Request {number}"]
+    done = {"approve": "approved now by ben", "decline": "declined now by ben", "withdraw": "withdrawn now by ana"}
+    assert (state, text) == ("resolved", f"It is {done.get(how, 'stale now')}.")
+    assert settle_notices(book, told.shelf) == 0
+
+
+def test_a_request_that_something_else_changed_closes_no_notice(told: Office, book: NoticeBook) -> None:
+    request = told.ask()
+    path = told.shelf.folder / "00000001.json"
+    path.write_bytes(path.read_bytes().replace(b'"asked"', b'"declined"'))
+    assert told.shelf.all()[0].state == "declined"
+    assert settle_notices(book, told.shelf) == 0
+    (waiting,) = _all(book)
+    assert (waiting.state, waiting.notice.key) == ("open", f"approval:{request.token}")
 
 
 def test_a_notice_that_cannot_be_written_is_said_and_the_request_stays(told: Office, tmp_path: Path) -> None:

@@ -293,9 +293,9 @@ def test_an_answer_that_drips_without_end_holds_no_thread(orders: UnityServer, m
     with pytest.raises(CatalogError, match="has not answered"):
         client(orders.url).table_info(explorer_address())
     ends = time.monotonic() + 5
-    while any(thread.name == "explorer-catalog" for thread in threading.enumerate()) and time.monotonic() < ends:
+    while any(thread.name == "explorer-request" for thread in threading.enumerate()) and time.monotonic() < ends:
         time.sleep(0.05)
-    assert not [thread for thread in threading.enumerate() if thread.name == "explorer-catalog"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "explorer-request"]
 
 
 def test_headers_that_drip_without_end_are_given_up_and_hold_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def test_headers_that_drip_without_end_are_given_up_and_hold_no_thread(monkeypat
         assert slow.value.reason == "timeout"
         assert ended.wait(30), "the connection is closed"
     ends = time.monotonic() + 30
-    while (alive := [each for each in threading.enumerate() if each.name == "explorer-catalog"]) and (
+    while (alive := [each for each in threading.enumerate() if each.name == "explorer-request"]) and (
         time.monotonic() < ends
     ):
         time.sleep(0.05)

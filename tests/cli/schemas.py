@@ -24,7 +24,7 @@ from explorer.cli.commands.rows import RowsFile
 from explorer.cli.commands.serving import ServedDemo, ServerReady, UserSaved
 from explorer.cli.commands.state import LineageLine, SnapshotDocument
 from explorer.cli.commands.story import StoryLine
-from explorer.cli.commands.team.activity import RecordVerified
+from explorer.cli.commands.team.activity import RecordArchived, RecordVerified
 from explorer.cli.commands.team.approvals import ApprovalDocument
 from explorer.cli.commands.team.notices import ChannelTest
 from explorer.cli.commands.tripwires import AlarmLine, TrialLine, WatchLine
@@ -111,6 +111,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "maintenance": (Printed("maintenance", MaintenanceEntry, lines=True),),
     "activity": (
         Printed("activity", Entry, lines=True),
+        Printed("activity-archived", RecordArchived, "with --archive"),
         Printed("activity-verified", RecordVerified, "with --verify"),
     ),
     "notices": (

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError
 from explorer.given_roles import GivenRole, resolved_roles
 from explorer.notices.book import NoticeBook
+from explorer.notices.store import NoticeStore
 from explorer.page.host import Identity, KnownBy
 from explorer.rights import ROLES, PersonalRights, Right
 from explorer.web.notice_board import MOST_SHOWN, NoticeBoard, ServedNotices
@@ -223,6 +228,55 @@ def test_many_notices_are_counted_and_not_all_drawn(root: Path, book: NoticeBook
     board = Server(root, book, record).board("ana").board()
     assert (len(board.lines), board.more) == (MOST_SHOWN, 300 + 3 - MOST_SHOWN)
     assert "303 open notices" in Server(root, book, record).window().session.shown.regions["lead"]
+
+
+class CountedStore(NoticeStore):
+    """A file of notices that counts how often it is opened to be read."""
+
+    opened = 0
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        self.opened += 1
+        with super().reading() as connection:
+            yield connection
+
+
+def test_all_windows_share_one_reading_until_something_is_written(
+    root: Path, book: NoticeBook, record: ActivityRecord
+) -> None:
+    clock, store = Clock(), CountedStore(book.store.path.parent)
+    server = Server(root, NoticeBook(store, clock), record, "committer")
+    windows = [server.window(name) for name in at_least_one(("ana", "root", "ben", "ana", "root"))]
+    read = store.opened
+    for _ in range(3):
+        for window in windows:
+            window.session._look_for_notices()
+            settled(window, 3)
+    assert store.opened == read, "nothing was written since"
+    # Another program posts one, and each window is told.
+    book.post(notice("new", title="new-title", text="new-text", table=str(root / TABLES["own"]), name=TABLES["own"]))
+    for window in windows:
+        window.session._look_for_notices()
+        settled(window)
+    assert store.opened == read + 2, "the notices, and how messages are sent"
+    assert ["new-title" in told(window) for window in windows] == [True, True, False, True, True], "ben has no right"
+    # What one window does, the others see with the next look; the time alone ends a snooze.
+    deal(windows[0], book, "new", choice="1 hour")
+    windows[1].session._look_for_notices()
+    assert "new-title" not in settled(windows[1]).session.drawing.shown.regions.get("home-notices", "")
+    assert "new" not in {line.posted.notice.key for line in server.board("root").board().lines}
+    clock.pass_(3 * 3_600)
+    assert "new" in {line.posted.notice.key for line in server.board("root").board().lines}
+
+
+def test_threads_that_ask_at_once_wait_for_one_reading(root: Path, book: NoticeBook, record: ActivityRecord) -> None:
+    store = CountedStore(book.store.path.parent)
+    board = Server(root, NoticeBook(store, Clock()), record).board("ana")
+    with ThreadPoolExecutor(16) as threads:
+        shown = list(threads.map(lambda _: board.board(), range(64)))
+    assert {len(each.lines) for each in shown} == {3}
+    assert store.opened == 2, "the notices, and how messages are sent"
 
 
 def test_without_notices_the_page_says_nothing_of_them(root: Path) -> None:

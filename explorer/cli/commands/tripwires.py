@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -23,6 +24,7 @@ from explorer.cli.in_force import in_force, roots_of
 from explorer.cli.output import Counts, complain, counting, emit, listing, note, patience
 from explorer.cli.report_files import check_place, read_whole, save_whole
 from explorer.cli.tables import location_of, open_root
+from explorer.cli.two_people import settle_notices
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.table_properties.values import interval
@@ -179,6 +181,7 @@ def _watched(roots: Sequence[ServedRoot], wires: tuple[Tripwire, ...], every: st
     pause = period(every or values.notices.every, "--every" if every else "notices.every")
     book, record = notice_book(), activity_record()
     sender = notice_sender(book, (lambda _: None) if record is None else record.tell)
+    sender.before = partial(settle_notices, book)
     home = next(iter(values.serve.public_url), "")
     watch = Watch(served_roots(roots), wires, book, home)
     for number in (signal.SIGTERM, signal.SIGINT):

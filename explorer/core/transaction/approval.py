@@ -2,8 +2,9 @@
 
 A plan is made again before it is committed, so it never is the very plan that was approved. What is approved are its
 answers: the change that is asked for, what was accepted by name, the status of every guard, the evidence of those that
-do not pass, what clients, time travel, and the change data feed lose, and how many rows and files are concerned. As
-long as these are the same, a newer version of the table changes nothing.
+do not pass, what clients, time travel, and the change data feed lose, how many rows and files are concerned, and what
+the files contain whose rows come in, byte for byte. As long as these are the same, a newer version of the table changes
+nothing.
 
 Invariants: two plans with one digest of answers ask for the same change of the same table and were judged alike; a
 plan that answers otherwise than the approved one is not committed under that approval.
@@ -12,22 +13,30 @@ plan that answers otherwise than the approved one is not committed under that ap
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from explorer.core.errors import RequestError
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.transaction.commit_plan import TAG_PREFIX, CommitPlan, Plan
 from explorer.core.transaction.intents.documents import intent_document
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import GuardResult, SourceContent
 
 GUARD: Final = "approval"
 """The name of the guard that a plan has where it is committed under an approval."""
 _OTHER_TIMES: Final = frozenset({"cutoff"})
 """Evidence that differs with each plan."""
 _MOST_NAMED: Final = 5
+
+
+class ChangedAnswer(NamedTuple):
+    """An answer of a plan that is another one: its name, as in `answers_of_plan`, and what changed, as a sentence."""
+
+    name: str
+    text: str
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,20 +60,31 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tags(self) -> dict[str, str]:
         """What the commit says of it, among the tags of its commitInfo."""
+        source = source_of(self.answers)
         return {
             f"{TAG_PREFIX}approvalRequest": str(self.request),
             f"{TAG_PREFIX}askedBy": self.asked_by,
             f"{TAG_PREFIX}approvedBy": self.approved_by,
             f"{TAG_PREFIX}approvedPlan": self.digest,
+            **({} if source is None else {f"{TAG_PREFIX}approvedSource": source.sha256}),
         }
 
 
 def answers_of_plan(plan: Plan) -> JsonObject:
-    """Return the answers of a plan: what a second person approves, as a JSON object that can be kept and compared."""
+    """Return the answers of a plan: what a second person approves, as a JSON object that can be kept and compared.
+
+    The source of its rows is read, which may take long.
+
+    Raises:
+        RequestError: The source cannot be bound: it is not on this machine, or changes while it is read.
+        StorageError: The source cannot be read.
+    """
     judged = [guard for guard in plan.guards if guard.name != GUARD]
     metrics: Mapping[str, object] = {}
     estimate: object = None
+    source: object = None
     if isinstance(plan, CommitPlan):
+        source = None if plan.proposal.source is None else plan.proposal.source()
         metrics = {name: value for name, value in plan.proposal.metrics.items() if not name.endswith("TimeMs")}
         estimate = plan.proposal.estimate
     deleted = sorted(file.path for file in plan.files if file.change == "delete")
@@ -83,9 +103,16 @@ def answers_of_plan(plan: Plan) -> JsonObject:
         "metrics": metrics,
         "estimate": estimate,
         "filesDeleted": {"number": len(deleted), "digest": _sha256(deleted)},
+        "source": source,
     }
     plain: JsonObject = msgspec.json.decode(msgspec.json.encode(answers, order="deterministic"))
     return plain
+
+
+def source_of(answers: JsonObject) -> SourceContent | None:
+    """Return what the source of the rows contained, by answers; None where no rows come from files."""
+    content = answers.get("source")
+    return None if content is None else msgspec.convert(content, SourceContent)
 
 
 def answers_digest(answers: JsonObject) -> str:
@@ -93,8 +120,8 @@ def answers_digest(answers: JsonObject) -> str:
     return _sha256(answers)
 
 
-def changed_answers(before: JsonObject, after: JsonObject) -> tuple[str, ...]:
-    """Return what differs between the answers of two plans, a sentence each; none if they are the same."""
+def changed_answers(before: JsonObject, after: JsonObject) -> tuple[ChangedAnswer, ...]:
+    """Return what differs between the answers of two plans; nothing if they are the same."""
     return tuple(_changes(before, after))
 
 
@@ -119,13 +146,22 @@ def approved(plan: Any, approval: Approval | None) -> Any:
         guard = GuardResult(
             GUARD,
             "fail",
-            evidence | {"detail": f"The plan is no longer the approved one. {' '.join(changes)}"},
+            evidence
+            | {
+                "detail": f"The plan is no longer the approved one. {' '.join(each.text for each in changes)}",
+                "changed": names_of(changes),
+            },
             "Ask for approval of the plan as it is now.",
         )
     else:
         detail = f"Asked for by {approval.asked_by}, and approved by {approval.approved_by}."
         guard = GuardResult(GUARD, "pass", evidence | {"detail": detail})
     return msgspec.structs.replace(plan, guards=(*(each for each in plan.guards if each.name != GUARD), guard))
+
+
+def names_of(changes: Iterable[ChangedAnswer]) -> tuple[str, ...]:
+    """Return the names of answers that changed, each once."""
+    return tuple(dict.fromkeys(each.name for each in changes))
 
 
 def check_names(approval: Approval) -> None:
@@ -147,27 +183,40 @@ def _evidence(guard: GuardResult) -> dict[str, object]:
     return {name: value for name, value in guard.evidence.items() if name not in _OTHER_TIMES}
 
 
-def _changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
+def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
     if before.get("table") != after.get("table") or before.get("tableId") != after.get("tableId"):
-        yield "Another table is at this place now."
+        yield ChangedAnswer("table", "Another table is at this place now.")
     if before.get("intent") != after.get("intent"):
-        yield "Another change is asked for."
+        yield ChangedAnswer("intent", "Another change is asked for.")
+    if before.get("source") != after.get("source"):
+        yield ChangedAnswer("source", f"The source contains {_contents(after)} now, and {_contents(before)} before.")
     if before.get("accepted") != after.get("accepted"):
-        yield "Other guards are accepted by name."
-    yield from _guard_changes(before, after)
+        yield ChangedAnswer("accepted", "Other guards are accepted by name.")
+    yield from (ChangedAnswer("guards", text) for text in _guard_changes(before, after))
     if before.get("readers") != after.get("readers"):
-        yield "Other clients lose reading."
+        yield ChangedAnswer("readers", "Other clients lose reading.")
     if before.get("writers") != after.get("writers"):
-        yield "Other clients lose writing."
+        yield ChangedAnswer("writers", "Other clients lose writing.")
     if before.get("timeTravel") != after.get("timeTravel"):
-        yield f"Time travel: {after.get('timeTravel')} Before: {before.get('timeTravel')}"
+        text = f"Time travel: {after.get('timeTravel')} Before: {before.get('timeTravel')}"
+        yield ChangedAnswer("timeTravel", text)
     if before.get("changeFeed") != after.get("changeFeed"):
-        yield f"Change data feed: {after.get('changeFeed')} Before: {before.get('changeFeed')}"
+        text = f"Change data feed: {after.get('changeFeed')} Before: {before.get('changeFeed')}"
+        yield ChangedAnswer("changeFeed", text)
     if before.get("metrics") != after.get("metrics") or before.get("estimate") != after.get("estimate"):
-        yield f"It concerns other amounts: {_amounts(after)}. Before: {_amounts(before)}."
+        text = f"It concerns other amounts: {_amounts(after)}. Before: {_amounts(before)}."
+        yield ChangedAnswer("amounts", text)
     if before.get("filesDeleted") != after.get("filesDeleted"):
         numbers = [_member(answers, "filesDeleted").get("number", 0) for answers in (after, before)]
-        yield f"It deletes other files: {numbers[0]} now, {numbers[1]} before."
+        yield ChangedAnswer("filesDeleted", f"It deletes other files: {numbers[0]} now, {numbers[1]} before.")
+
+
+def _contents(answers: JsonObject) -> str:
+    """Return what the source of rows contains, in words."""
+    content = source_of(answers)
+    if content is None:
+        return "what nobody looked at"
+    return f"{counted(content.files, 'file')} of {counted(content.bytes, 'byte')} with the SHA-256 {content.sha256}"
 
 
 def _guard_changes(before: JsonObject, after: JsonObject) -> Iterator[str]:

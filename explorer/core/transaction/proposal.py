@@ -27,6 +27,8 @@ from explorer.core.versions.reads import Reads
 from explorer.core.versions.snapshot import Snapshot
 
 GuardStatus = Literal["pass", "warn", "fail", "unknown"]
+SOURCE_UNCHANGED: Final = "source-unchanged"
+"""The guard that fails where the source of rows was changed between the plan and its commit; a new plan is needed."""
 GRAVEST_FIRST: Final[tuple[GuardStatus, ...]] = ("fail", "unknown", "warn", "pass")
 """The order in which guards are shown: what blocks a commit comes first."""
 
@@ -113,6 +115,21 @@ class Estimate(msgspec.Struct, frozen=True):
     rows: int | None = None
     files: int | None = None
     bytes: int | None = None
+
+
+class SourceContent(msgspec.Struct, frozen=True):
+    """What a source of rows contains, byte for byte: two sources with one digest give the same rows.
+
+    Attributes:
+        files: How many files it has.
+        bytes: Their size.
+        sha256: That of the file; of a folder, that of what ``sha256sum`` prints of its files, by their paths in it, in
+            the order of these.
+    """
+
+    files: int
+    bytes: int
+    sha256: str
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -220,6 +237,9 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         required_paths: Decoded locations of files outside the present version that must still exist.
         staged: Files to write first.
         writing: Files that the engine writes first; without their actions as long as it is there.
+        source: Reads what the source of its rows contains, which takes as long as reading all of it; None where its
+            rows come from no file. It raises `RequestError` if the source is not as the rows were planned from, or
+            cannot be read here.
         estimate: How much that will be; None where nothing is left to write.
         recorded: The batch that it would write, as far as the table has recorded it already: then nothing is written.
         guards: Preconditions that the intent itself judged.
@@ -249,6 +269,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     required_paths: tuple[str, ...] = ()
     staged: tuple[StagedFile, ...] = ()
     writing: Writing | None = None
+    source: Callable[[], SourceContent] | None = None
     estimate: Estimate | None = None
     recorded: RecordedBatch | None = None
     guards: tuple[GuardResult, ...] = ()

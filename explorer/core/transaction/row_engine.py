@@ -22,7 +22,7 @@ from explorer.core.transaction.intents.records import Merge, Update
 from explorer.core.transaction.new_files.file_facts import Arrangement, LiveFacts, Numbering, RowIndexes, Touched
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import GuardResult, RowCounts, Written
+from explorer.core.transaction.proposal import GuardResult, RowCounts, SourceContent, Written
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -93,6 +93,7 @@ class Incoming(msgspec.Struct, frozen=True):
         source: What the engine needs to write them.
         partitions: The partitions they are in, values as in the log in the order of the partition columns; None where
             that was not requested.
+        content: Reads what their files contain; see `Proposal.source`.
     """
 
     rows: int
@@ -100,6 +101,7 @@ class Incoming(msgspec.Struct, frozen=True):
     guards: tuple[GuardResult, ...]
     source: object
     partitions: frozenset[tuple[str | None, ...]] | None = None
+    content: Callable[[], SourceContent] | None = None
 
 
 class MatchedChanges(msgspec.Struct, frozen=True):
@@ -111,6 +113,7 @@ class MatchedChanges(msgspec.Struct, frozen=True):
         guards: The table's rules, judged over the new rows, and whether each row of the table has one match.
         source: What the engine needs to write the new rows.
         given: Columns that every inserted row brings a value for.
+        content: Reads what the files of a merge's source contain; see `Proposal.source`.
     """
 
     matched: Mapping[str, RowIndexes]
@@ -118,6 +121,7 @@ class MatchedChanges(msgspec.Struct, frozen=True):
     guards: tuple[GuardResult, ...]
     source: object
     given: tuple[str, ...] = ()
+    content: Callable[[], SourceContent] | None = None
 
 
 class RowJob(Protocol[_Answer_co]):

@@ -446,9 +446,12 @@ class DeltaLog:
     def successor(self) -> Self:
         """Return the log as it is now, as another object, for whose history only new commits are read.
 
-        This object stays as it is. If the log is another one now, or was cleaned up, all of it is read.
+        This object stays as it is, and the other one does not keep it. If the log is another one now, or was cleaned
+        up, all of it is read.
         """
-        return self._with(self._current.successor(), replace(self._reader.options, watch=None))
+        log = self._with(self._current.successor(), replace(self._reader.options, watch=None))
+        log._reader.take_over()
+        return log
 
     @property
     def listing(self) -> LogListing:

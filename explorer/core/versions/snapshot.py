@@ -7,8 +7,10 @@ checked before anything else (PROTO-004, D-39); a file that cannot be read corre
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -159,6 +161,16 @@ class Snapshot:
         return Snapshot(
             self._store, self.version, self._state, lambda: files, self._load_timestamp, by_catalog=True, time_zone=zone
         )
+
+    def loaded_by(self, change: Callable[[Callable[[], Any]], Callable[[], Any]]) -> Snapshot:
+        """Return this version, with what was loaded of it so far; something else loads the rest.
+
+        Args:
+            change: Returns what loads its files, or its time, given what does so here.
+        """
+        snapshot = copy(self)
+        snapshot._load_files, snapshot._load_timestamp = change(self._load_files), change(self._load_timestamp)
+        return snapshot
 
     @property
     def state(self) -> TableState:

@@ -48,7 +48,8 @@ from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, widest_row, write_files
-from explorer.spark.writes.source import FileStates, file_states, source_frame, unchanged_guard, unfit
+from explorer.spark.writes.source import source_frame, unchanged_guard, unfit
+from explorer.spark.writes.source_files import FileStates, SourcePlace
 from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class IncomingPlan:
 
     frame: DataFrame
     rules: tuple[RowRule, ...]
-    place: object
+    place: SourcePlace
     files: FileStates
     widest: int | None
 
@@ -86,10 +87,11 @@ def incoming_rows(
     snapshot: Snapshot, source: object, *, rules: Sequence[RowRule] = (), partitions: bool = False
 ) -> Incoming:
     """Count rows to write and check them against the table's rules; see `RowEngine.incoming_rows`."""
-    session, files = engine().session(), file_states(source)
+    session, place = engine().session(), SourcePlace.of(source)
+    files = place.states()
     check_casts(session)
     try:
-        frame = source_frame(session, source)
+        frame = source_frame(session, place)
         shaped = _shaped(frame, snapshot)
     except PySparkException as error:
         raise unfit(error) from error
@@ -105,7 +107,8 @@ def incoming_rows(
     columns = tuple(field.name for field in snapshot.schema.fields if field.name.lower() in given)
     guards = [rule_guard(rule, count, rows, shaped.rows) for rule, count in broken]
     guards += default_guards(snapshot, columns, rows)
-    return Incoming(rows, columns, tuple(guards), IncomingPlan(shaped.rows, judged, source, files, widest), touched)
+    planned = IncomingPlan(shaped.rows, judged, place, files, widest)
+    return Incoming(rows, columns, tuple(guards), planned, touched, place.content(files))
 
 
 def _partitions(frame: DataFrame, snapshot: Snapshot) -> frozenset[tuple[str | None, ...]]:
@@ -126,7 +129,7 @@ def write_rows(store: LogStore, incoming: Incoming, layout: FileLayout, numbered
     made = write_files(store, layout, new)
     guards = (
         *(rule_guard(rule, count, made.rows) for rule, count in broken_rules(source.rules, made)),
-        *unchanged_guard((incoming.rows, source.files), (made.rows, file_states(source.place)), "its files or rows"),
+        *unchanged_guard((incoming.rows, source.files), (made.rows, source.place.states()), "its files or rows"),
     )
     return Written(tuple(map(layout.add_of, made.files)), (), made.rows, made.marks, guards)
 

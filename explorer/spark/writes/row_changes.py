@@ -43,7 +43,8 @@ from explorer.spark.writes.incoming import rule_guard, rule_texts
 from explorer.spark.writes.matching_rows import rows_of_bitmaps
 from explorer.spark.writes.new_rows import NewRows, breaks_rules, broken_rules, id_columns, write_files
 from explorer.spark.writes.rewrites import chosen_files, recorded_inserts
-from explorer.spark.writes.source import FileStates, file_states, refusal, source_frame, unchanged_guard
+from explorer.spark.writes.source import refusal, source_frame, unchanged_guard
+from explorer.spark.writes.source_files import NOT_FROM_FILES, FileStates, SourcePlace
 from explorer.spark.writes.stored_expressions import Evaluated, evaluated, fault_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class _Changes:
     inserts: Mapping[int, frozenset[str]]
     source_rows: int | None = None
     deletes_always: bool = False
-    source: object = None
+    source: SourcePlace = NOT_FROM_FILES
     files: FileStates = ()
     which: int = 0
     made: tuple[Evaluated, ...] = ()
@@ -187,7 +188,7 @@ def write_changes(
     total = sum(each.written.rows for each in parts)
     which = sum(each.replaced.get[_WHICH] or 0 for each in parts if each.replaced is not None)
     wanted = (counts.new + staying, writer.num_recorded if recorded else 0, changes.which, changes.files)
-    now = (total, sum(file.rows for file in feed), which, file_states(changes.source))
+    now = (total, sum(file.rows for file in feed), which, changes.source.states())
     broken = [one for each in parts for one in broken_rules(changes.rules, each.written)]
     return Written(
         tuple(layout.add_of(file) for each in parts for file in each.written.files),
@@ -328,14 +329,15 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collect
 
 
 def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) -> _Changes:
-    files = file_states(source)
+    place = SourcePlace.of(source)
+    files = place.states()
     target_rows = scan(log, snapshot, row_identity=True)
     session, schema, clauses = target_rows.frame.sparkSession, snapshot.schema, merge_clauses(intent)
     check_casts(session)
     for text in (intent.on, *(clause.when for clause in clauses if clause.when is not None)):
         check_text(text)
     try:
-        given = source_frame(session, source)
+        given = source_frame(session, place)
         target = as_compared(target_rows.frame, schema).withColumn(_TARGET, sf.lit(True)).alias("target")
         other = given.withColumn(_SOURCE, sf.lit(True)).alias("source")
         joined = target.join(other, expression(target.crossJoin(other), intent.on), _join_kind(clauses))
@@ -360,7 +362,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
     rules, failure = tuple(row_rules(snapshot)), _failure(target_rows.addresses, snapshot, intent.on)
     assigned = {place: names for place, (_, names) in enumerate(sides) if clauses[place].action == "insert"}
     inserts = {place: frozenset(names) for place, names in assigned.items()}
-    return _Changes(frame, schema, rules, failure, inserts, rows, deletes, source, files, made=made)
+    return _Changes(frame, schema, rules, failure, inserts, rows, deletes, place, files, made=made)
 
 
 def _join_kind(clauses: Sequence[MergeClause]) -> str:
@@ -483,7 +485,8 @@ def _counted(changes: _Changes) -> MatchedChanges:
     counted = msgspec.structs.replace(RowCounts(*numbers), source=changes.source_rows)
     planned = replace(changes, which=sum(row[_WHICH] for row in groups))
     given = [field.name for field in changes.schema.fields if _given_always(changes, field.name)]
-    return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given))
+    content = changes.source.content(changes.files)
+    return MatchedChanges(matched, counted, tuple(guards), planned, tuple(given), content)
 
 
 def _distinct(rows: Iterable[Mapping[str, Any]]) -> int:

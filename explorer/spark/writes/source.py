@@ -1,15 +1,15 @@
 """A source of rows: read through Spark, and whether it is still what it was when the plan was made.
 
 A plan counts rows and judges them, and the commit reads them again to write them. Invariants: a source that gave other
-rows in between keeps the commit from being made; files of this machine are compared by name, size and time, and any
-source by how many rows it gave and which rows of the table they change.
+rows in between keeps the commit from being made; files of this machine are compared as `explorer.spark.writes.
+source_files` sees them, and any source by how many rows it gave and which rows of the table they change.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import cast
 
 import pyarrow as pa
@@ -19,25 +19,23 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, InvalidIntent, NotAllowed
-from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructType, format_column
-from explorer.core.transaction.proposal import GuardResult
+from explorer.core.transaction.proposal import SOURCE_UNCHANGED, GuardResult
 from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
 from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
-from explorer.storage.roots import check_plain, folder_of, is_url
-
-FileStates = tuple[tuple[str, int, int], ...]
-"""Path, size in bytes and time of change in ns of each file of a source; none where it is not on this machine."""
+from explorer.spark.writes.source_files import SourcePlace
+from explorer.storage.roots import check_plain
 
 
-def source_frame(session: SparkSession, source: object) -> DataFrame:
+def source_frame(session: SparkSession, source_place: SourcePlace) -> DataFrame:
     """Return the rows of a source: a Parquet or CSV file or folder, an Arrow table, or a DataFrame of Spark.
 
     Raises:
         InvalidIntent: It is none of these, or a Delta table.
     """
+    source = source_place.named
     if isinstance(source, pa.Table):
         if source.num_rows:
             return session.createDataFrame(source)
@@ -49,7 +47,7 @@ def source_frame(session: SparkSession, source: object) -> DataFrame:
         if not hasattr(source, "mapInArrow"):
             raise InvalidIntent(f"Rows cannot be read from {type(source).__name__}.", field="source")
         return cast("DataFrame", source)
-    place, local = _place_of(source)
+    place, local = _place_of(source, source_place.real)
     if local is not None and os.path.isdir(f"{local}/_delta_log"):
         raise InvalidIntent(
             f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
@@ -81,7 +79,7 @@ def _without_defaults(reader: DataFrameReader, source: str) -> DataFrame:
     return reader.schema(plain).parquet(source)
 
 
-def _place_of(source: str) -> tuple[str, str | None]:
+def _place_of(source: str, path: str | None) -> tuple[str, str | None]:
     """Return where Spark is to read a source, and its real path where it is on this machine.
 
     Raises:
@@ -89,9 +87,8 @@ def _place_of(source: str) -> tuple[str, str | None]:
         InvalidIntent: It is a pattern, or a file whose name Spark skips.
     """
     check_plain(source)
-    if is_url(source):
+    if path is None:
         return source, None
-    path = os.path.realpath(folder_of(source))
     if os.path.exists(path):
         if is_hidden(path):
             raise InvalidIntent(
@@ -112,7 +109,7 @@ def _place_of(source: str) -> tuple[str, str | None]:
 def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
     """Return the columns and nested fields of a source that the table lacks; see `RowEngine.new_fields`."""
     try:
-        frame = source_frame(engine().session(), source)
+        frame = source_frame(engine().session(), SourcePlace.of(source))
         return tuple(_foreign((), frame.schema.fields, schema))
     except PySparkException as error:
         raise unfit(error) from error
@@ -142,24 +139,6 @@ def _nullable(kind: st.DataType) -> st.DataType:
             return kind
 
 
-def file_states(source: object) -> FileStates:
-    """Return the files of a source as they are now.
-
-    Args:
-        source: As for `explorer.core.transaction.row_engine.RowEngine.incoming_rows`.
-    """
-    if not isinstance(source, str):
-        return ()
-    place = Path(decode_path(source) if source.startswith("file:/") else source)
-    files = sorted(place.rglob("*")) if place.is_dir() else [place]
-    return tuple(_state(file) for file in files if file.is_file())
-
-
-def _state(file: Path) -> tuple[str, int, int]:
-    status = os.stat(file)
-    return str(file), status.st_size, status.st_mtime_ns
-
-
 def unchanged_guard(planned: object, current: object, what: str) -> tuple[GuardResult, ...]:
     """Return the guard that fails where a source is another one than when it was planned; none where it is the same.
 
@@ -172,7 +151,7 @@ def unchanged_guard(planned: object, current: object, what: str) -> tuple[GuardR
         return ()
     evidence = {"detail": f"The source changed while it was read: {what} are not those of the plan."}
     remedy = "Make a new plan once nothing writes to the source. Rows that differ at each reading must be stored first."
-    return (GuardResult("source-unchanged", "fail", evidence, remedy),)
+    return (GuardResult(SOURCE_UNCHANGED, "fail", evidence, remedy),)
 
 
 def refusal(error: Exception, what: str, field: str) -> ExplorerError:

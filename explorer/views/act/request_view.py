@@ -6,7 +6,7 @@ plan is what was asked for, not what a plan would be now; a state that leads now
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
@@ -16,6 +16,7 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.approvals.request import ApprovalRequest, Step
 from explorer.core.errors import ExplorerError
+from explorer.core.transaction.approval import source_of
 from explorer.core.transaction.commit_plan import TAG_PREFIX, JudgedPlan, Plan
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.views.act.guard_views import GuardView, guard_counts, guard_views
@@ -166,6 +167,7 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
             ("accepted by name", ", ".join(request.accepted) or "nothing"),
             ("commits", "the person who asked" if request.commits == "maker" else "by itself, once it is approved"),
             ("valid until", fmt.moment(datetime.fromisoformat(request.valid_until))),
+            *_source(request),
             ("digest", request.plan_digest),
         ),
         answers=tuple(sorted(answers_of(intent).items())) if request.kind in offered_kinds() else None,
@@ -194,8 +196,17 @@ def approval_facts(info: Mapping[str, object], guards: object = ()) -> list[tupl
         ("approved by", "approvedBy"),
         ("request for approval", "approvalRequest"),
         ("digest that was approved", "approvedPlan"),
+        ("source that was approved", "approvedSource"),
     )
     return [(name, str(said[key])) for name, key in names if said.get(key) not in (None, "")]
+
+
+def _source(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
+    """Yield what identifies the content of the source of rows, which is approved with the plan."""
+    content = source_of(request.answers)
+    if content is not None:
+        yield "source", f"{fmt.plural(content.files, 'file')}, {fmt.size(content.bytes)}"
+        yield "SHA-256", content.sha256
 
 
 def _headline(request: ApprovalRequest) -> Headline:

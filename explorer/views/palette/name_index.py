@@ -7,7 +7,7 @@ which are joined when they are first searched after a change.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Literal, TypeAlias, cast, get_args
@@ -180,6 +180,12 @@ class NameIndex:
         """Keep the names of a table, in place of those that were kept of it."""
         with self._lock:
             self._blocks[names.table] = names
+            self._joined = None
+
+    def keep_only(self, tables: Container[str]) -> None:
+        """Forget the names of all other tables."""
+        with self._lock:
+            self._blocks = {table: names for table, names in self._blocks.items() if table in tables}
             self._joined = None
 
     def known(self, table: str) -> TableNames | None:

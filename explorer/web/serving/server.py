@@ -125,6 +125,8 @@ def serve(
         has_account=None if users is None else users.has,
     )
     sender = None if notices is None or notices.sender is None else notices.sender(_telling(record))
+    if notices is not None and sender is not None:
+        sender.before = notices.settle_now_and_then
     sockets = bind(address, port)
     chosen = int(sockets[0].getsockname()[1])
     url = str(public[0]) if public else f"http://{_shown_host(address)}:{chosen}/"

@@ -1,5 +1,6 @@
 """A log that is followed: the history read commit by commit is the one that is read at once, and old ones stay."""
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import explorer
 from explorer.core.log.log_path import parse_log_name
 from explorer.core.versions.history import History
+from explorer.core.versions.open_log.current import CurrentLog
 from explorer.storage import open_store
 from tests.support.attacks.faulty_store import FaultyStore
 from tests.support.logs import small_logs
@@ -107,3 +109,29 @@ def test_a_log_that_is_another_one_is_read_whole(tmp_path: Path, files: list[str
     _same(table.successor(), explorer.open_table(folder))
     table.refresh()
     _same(table, explorer.open_table(folder))
+
+
+def test_a_log_that_is_followed_for_days_keeps_no_earlier_one(tmp_path: Path) -> None:
+    """Of each version, the last that read it would be kept by the next, and with it all that it had read."""
+
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(each, CurrentLog) for each in gc.get_objects())
+
+    small_logs.write_log(tmp_path, [[small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.METADATA]])
+    table, before = explorer.open_table(tmp_path, cache=False), kept()
+    table.follow()
+    first = table.snapshot(0)
+    for version in range(1, 13):
+        small_logs.write_log(tmp_path, [[small_logs.commit_info("WRITE"), small_logs.add(f"{version}")]], version)
+        table = table.successor()
+        table.history_record()
+        assert table.snapshot(version).num_files == version
+        assert table.snapshot(version - 1).timestamp <= table.snapshot(version).timestamp
+        # What was read before is still there, loaded or not.
+        assert table.snapshot(0).num_files == 0
+        assert table.snapshot(0).schema is first.schema
+    assert kept() == before + 1, "the one that is followed, and that of the version which a window still shows"
+    assert first.num_files == 0
+    del first
+    assert kept() == before

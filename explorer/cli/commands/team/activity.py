@@ -21,12 +21,14 @@ from explorer.activity.reading import EntryFilter, check_record, cloud_event, en
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, facts, listing, note
+from explorer.cli.two_people import open_requests_since, system_name
 from explorer.core.errors import ExplorerError, RequestError, TableNotFound
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.table_properties.values import interval
 from explorer.variables import ACTIVITY_VARIABLE
 
 _FOUND = 1
+_KEEP = "30 days"
 
 
 class RecordVerified(JsonRecord, frozen=True, kw_only=True):
@@ -51,6 +53,24 @@ class RecordVerified(JsonRecord, frozen=True, kw_only=True):
     problems: tuple[ChainProblem, ...]
 
 
+class RecordArchived(JsonRecord, frozen=True, kw_only=True):
+    """What of a record was archived.
+
+    Attributes:
+        record: The file that is written.
+        archive: The folder of the archive.
+        files: Names of the files that were moved there, oldest first; none if there was nothing to archive.
+        last_number: The number of the last line that was archived; null if nothing was.
+        head: SHA-256 of that line; null if nothing was. It is the head of the archive.
+    """
+
+    record: str
+    archive: str
+    files: tuple[str, ...]
+    last_number: int | None
+    head: str | None
+
+
 def activity(
     place: Annotated[
         Path | None,
@@ -71,6 +91,21 @@ def activity(
             help="With --verify: the head that an earlier check printed, which must be that of a line. Repeatable.",
         ),
     ] = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option(
+            "--archive",
+            metavar="FOLDER",
+            help="Verify the record, then move its older files to this folder. One folder for all of a record.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep", metavar="INTERVAL", help="With --archive: files with a newer line stay (default: 30 days)."
+        ),
+    ] = _KEEP,
     since: Annotated[
         str | None,
         typer.Option(
@@ -96,8 +131,14 @@ def activity(
 
     With --verify, check the chain of digests instead: exit code 1 if a line was changed, removed, or added. A record
     that was rewritten together with its head is only found with --expect.
+
+    A record only grows: nothing is deleted by itself. With --archive, files that are older than --keep are copied,
+    compared, and then deleted from the record, which a line of it says. The folder is a record, too, with the same
+    command.
     """
     files = _files(place)
+    if archive is not None:
+        return _archived(files, archive, keep, as_json=json)
     if verify:
         return _verified(files, tuple(expect or ()), as_json=json)
     if kind and kind not in KINDS:
@@ -159,6 +200,34 @@ def _rows(found: Iterator[Entry]) -> Iterator[tuple[str, ...]]:
         )
 
 
+def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> int:
+    from explorer.activity.archive import archive
+    from explorer.activity.configured import PROGRAM
+    from explorer.activity.record import ActivityRecord
+
+    now = datetime.now(UTC)
+    # What open requests for approval rest on stays, however old it is.
+    before = min(filter(None, (now - interval({"--keep": keep}, "--keep", timedelta()), open_requests_since())))
+    done = archive(ActivityRecord(files.current, program=PROGRAM), folder, before=before, person=system_name())
+    document = RecordArchived(
+        record=str(files.current),
+        archive=str(folder.expanduser().absolute()),
+        files=tuple(path.name for path in done.files),
+        last_number=None if done.end is None else done.end.number,
+        head=None if done.end is None else done.end.digest,
+    )
+    if as_json:
+        emit(document)
+    elif done.end is None:
+        note(f"No closed file of {files.current} is wholly older than {keep}, or needed no more. Nothing was moved.")
+    else:
+        note(
+            f"Moved {fmt.plural(len(done.files), 'file')} with the lines up to {done.end.number:,} to "
+            f"{document.archive}. To check them: delta-explorer activity {folder / files.current.name} --verify"
+        )
+    return 0
+
+
 def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -> int:
     check = check_record(files, expected=expected)
     document = RecordVerified(
@@ -175,13 +244,21 @@ def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -
     else:
         facts(
             "Activity record",
-            [("record", document.record), ("lines", document.lines), ("head", document.head)],
+            [
+                ("record", document.record),
+                ("lines", document.lines),
+                *([] if check.start is None else [("archived before", f"lines up to {check.start.number:,}")]),
+                ("head", document.head),
+            ],
         )
         listing(
             ["file", "line", "problem"],
             ((each.file, fmt.UNKNOWN if each.line is None else str(each.line), each.detail) for each in check.problems),
             "",
         )
+        if document.valid and check.start is not None:
+            expect = f"delta-explorer activity ARCHIVE --verify --expect {check.start.digest}"
+            note(f"To check the archive that comes before: {expect}")
         if document.valid:
             note(
                 "Every line is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."

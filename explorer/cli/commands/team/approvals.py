@@ -38,6 +38,11 @@ class ApprovalDocument(JsonRecord, frozen=True, kw_only=True):
         asked_by, asked_at: Who asked, and when.
         approved_by: Who approved it; null before that.
         note: What was said last: of a stale request, what changed.
+        changed: Of a stale request, which answers of the plan changed: ``source`` is the content of the files whose
+            rows come in; ``table``, ``intent``, ``guards``, ``readers``, ``writers``, ``timeTravel``, ``changeFeed``,
+            ``amounts`` and ``filesDeleted`` as `explorer.core.transaction.approval` has them.
+        source: What the files contain whose rows come in: ``files``, ``bytes`` and ``sha256``, which is that of the
+            file, or of a folder that of what ``sha256sum`` prints of its files; null without such files.
         commits: ``maker`` or ``itself``: who commits it once it is approved.
         read_version: The version for which it was planned.
         plan_digest: The digest of that plan.
@@ -57,6 +62,8 @@ class ApprovalDocument(JsonRecord, frozen=True, kw_only=True):
     asked_at: str
     approved_by: str | None
     note: str
+    changed: tuple[str, ...]
+    source: JsonObject | None
     commits: str
     read_version: int
     plan_digest: str
@@ -174,6 +181,8 @@ def approval_document(request: ApprovalRequest) -> ApprovalDocument:
         asked_at=request.steps[0].time,
         approved_by=None if request.approved_by is None else request.approved_by.name,
         note=request.last.note,
+        changed=request.last.changed,
+        source=source if isinstance(source := request.answers.get("source"), dict) else None,
         commits=request.commits,
         read_version=request.read_version,
         plan_digest=request.plan_digest,

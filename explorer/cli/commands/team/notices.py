@@ -14,7 +14,8 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.in_force import in_force
 from explorer.cli.notice_desk import activity_record, notice_book, user_name
 from explorer.cli.output import emit, listing, note
-from explorer.core.errors import CorruptTable, RequestError
+from explorer.cli.two_people import settle_notices
+from explorer.core.errors import CorruptTable, RequestError, StorageError
 from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.versions.commits.time_words import NO_TIME, stated_time
 from explorer.notices.book import NoticeBook, PostedNotice
@@ -79,6 +80,10 @@ def notices(
     if action == "test":
         return _tested(as_json=json)
     book = notice_book()
+    try:
+        settle_notices(book)
+    except StorageError as error:
+        note(error.message)
     if action == "list":
         _list(book, everything=everything, as_json=json)
         return 0

@@ -125,7 +125,7 @@ class _Change:
         stay = 0 if hides_rows(snapshot) else sum(file.rows_left for file in at.touched)
         marks = {one.column: one.last(counts.inserted) for one in at.numbered}
         complete = partial(self.complete, snapshot, at)
-        return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay)
+        return to_be_written(Written((), marks=marks), at.write, complete, counts.new + stay, at.changes.content)
 
     def write(
         self, snapshot: Snapshot, matched: MatchedChanges, touched: Sequence[Touched], numbered: Sequence[Numbering]

@@ -29,7 +29,7 @@ from explorer.core.protocol.statistics.collect import statistics_text
 from explorer.core.protocol.statistics.data_skipping import BY_STATISTICS, answerable
 from explorer.core.protocol.statistics.file_statistics import StatisticsColumn
 from explorer.core.transaction.new_files.file_facts import Touched
-from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, Writing, Written
+from explorer.core.transaction.proposal import Estimate, GuardResult, Proposal, SourceContent, Writing, Written
 from explorer.core.transaction.row_engine import RowEngine
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.reads import Reads
@@ -216,10 +216,16 @@ def rewriting(
 
 
 def to_be_written(
-    known: Written, write: Callable[[], Written], complete: Callable[[Written], Proposal], rows: int
+    known: Written,
+    write: Callable[[], Written],
+    complete: Callable[[Written], Proposal],
+    rows: int,
+    source: Callable[[], SourceContent] | None = None,
 ) -> Proposal:
     """Return a proposal as far as it is known before its rows are written."""
-    return msgspec.structs.replace(complete(known), writing=Writing(write, complete), estimate=Estimate(rows=rows))
+    return msgspec.structs.replace(
+        complete(known), writing=Writing(write, complete), source=source, estimate=Estimate(rows=rows)
+    )
 
 
 def vet_partitions(engine: RowEngine, snapshot: Snapshot, where: str | None) -> None:

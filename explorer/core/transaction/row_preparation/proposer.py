@@ -14,6 +14,7 @@ import msgspec
 
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.actions import TransactionAction
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType, parse_column
 from explorer.core.transaction.context import Context
@@ -25,7 +26,13 @@ from explorer.core.transaction.proposals.rows.append_rows import empty_version, 
 from explorer.core.transaction.row_preparation.change import changing, deleting
 from explorer.core.transaction.row_preparation.matched_files import OnVersion
 from explorer.core.transaction.row_preparation.rewrite import describing, optimizing, purging
-from explorer.core.transaction.row_preparation.write import appending, evolving, overwriting, source_of
+from explorer.core.transaction.row_preparation.write import (
+    appending,
+    evolving,
+    overwriting,
+    source_of,
+    with_fields,
+)
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.snapshot import Snapshot
 
@@ -96,12 +103,14 @@ def filled_table(
         EngineUnavailable: There is no engine of rows.
     """
     engine, source = context.row_engine("create-table"), source_of(intent.source or "", rows, context)
+    new_fields: tuple[JsonObject, ...] | None = None
     if intent.schema is None:
         new_fields = engine.new_fields(StructType(()), source)
         fields = [{**field, "name": parse_column(str(field["name"]))[0]} for field in new_fields]
         intent = msgspec.structs.replace(intent, schema={"type": "struct", "fields": fields})
     creation = create_table(intent, circumstances)
-    return with_first_rows(creation, appending(store, source, context)(empty_version(store, creation)))
+    filled = with_first_rows(creation, appending(store, source, context)(empty_version(store, creation)))
+    return filled if new_fields is None else with_fields(filled, engine, StructType(()), source, new_fields)
 
 
 def _takes_all(intent: intents.Merge) -> bool:

@@ -13,8 +13,9 @@ from functools import partial
 
 import msgspec
 
-from explorer.core.errors import InvalidIntent
+from explorer.core.errors import InvalidIntent, RequestError
 from explorer.core.protocol.actions import Add
+from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.context import Context
@@ -24,7 +25,15 @@ from explorer.core.transaction.new_files.file_actions import unknown_fields
 from explorer.core.transaction.new_files.file_facts import Numbering
 from explorer.core.transaction.new_files.layout import FileLayout
 from explorer.core.transaction.new_files.row_constraints import RowRule
-from explorer.core.transaction.proposal import Circumstances, Estimate, GuardResult, Proposal, Writing, Written
+from explorer.core.transaction.proposal import (
+    Circumstances,
+    Estimate,
+    GuardResult,
+    Proposal,
+    SourceContent,
+    Writing,
+    Written,
+)
 from explorer.core.transaction.proposals.add_columns import add_columns
 from explorer.core.transaction.proposals.rows.append_rows import Addition, append_rows, moved, numberings, with_columns
 from explorer.core.transaction.proposals.rows.delete_rows import hides_rows, records_changes, touched_files
@@ -65,9 +74,34 @@ def evolving(
             return propose(snapshot)
         columns = add_columns(intents.AddColumns(fields=fields), snapshot, circumstances)
         assert columns.metadata is not None, "new columns change the metadata"
-        return with_columns(propose(snapshot.changed(columns.protocol or snapshot.protocol, columns.metadata)), columns)
+        changed = snapshot.changed(columns.protocol or snapshot.protocol, columns.metadata)
+        return with_fields(with_columns(propose(changed), columns), engine, snapshot.schema, source, fields)
 
     return evolve
+
+
+def with_fields(
+    proposal: Proposal, engine: RowEngine, schema: StructType, source: object, fields: tuple[JsonObject, ...]
+) -> Proposal:
+    """Return a proposal whose columns are those of its source, also as far as the content of that is read.
+
+    Its columns were read before its rows: the source may have been another one in between.
+    """
+    content = proposal.source
+    if content is None:
+        return proposal
+
+    def read() -> SourceContent:
+        found = content()
+        if engine.new_fields(schema, source) != fields:
+            raise RequestError(
+                "The columns of the source are not those that it had when the change was planned. Make a new plan once "
+                "nothing writes to it.",
+                field="source",
+            )
+        return found
+
+    return msgspec.structs.replace(proposal, source=read)
 
 
 def appending(store: LogStore, source: object, context: Context) -> OnVersion:
@@ -90,6 +124,7 @@ def appending(store: LogStore, source: object, context: Context) -> OnVersion:
         return msgspec.structs.replace(
             append_rows(snapshot, Addition(expected, incoming.rows, incoming.guards)),
             writing=Writing(write, lambda written: append_rows(snapshot, _added(snapshot, incoming, written))),
+            source=incoming.content,
             estimate=Estimate(rows=incoming.rows),
         )
 
@@ -179,6 +214,7 @@ class _Overwrite:
             partial(self.write, at),
             partial(self.complete, snapshot, at),
             at.incoming.rows + stay,
+            at.incoming.content,
         )
 
     def write(self, at: _OverwriteMatches) -> Written:

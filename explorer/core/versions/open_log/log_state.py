@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final
@@ -81,6 +81,12 @@ class ReadVersions:
             self.timed = self.timed or timed
             if self.newest is None or self.newest.version < version:
                 self.newest = NewestState(version, state)
+
+    def replace_each(self, change: Callable[[Snapshot], Snapshot]) -> None:
+        """Replace the snapshot of each version, in their order."""
+        with self._lock:
+            for version, snapshot in self._snapshots.items():
+                self._snapshots[version] = change(snapshot)
 
     def copy(self) -> ReadVersions:
         """Return the same versions, for another log to continue independently."""

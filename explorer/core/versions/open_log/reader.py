@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +65,14 @@ class LogReader:
     def over(self, current: CurrentLog, options: ReadOptions) -> LogReader:
         """Return another reader, of another state of the log."""
         return LogReader(current, options, self._time_zone)
+
+    def take_over(self) -> None:
+        """Load the rest of the versions that another reader read, so that its log is not kept for that."""
+        self.current.known.versions.replace_each(lambda snapshot: snapshot.loaded_by(self._own))
+
+    def _own(self, load: Callable[[], Any]) -> Callable[[], Any]:
+        """Return what loads a part of a version by this reader, given what does so by another one."""
+        return partial(getattr(self, load.func.__name__), *load.args) if isinstance(load, partial) else load
 
     def snapshot(self, version: int) -> Snapshot:
         """Return the table at a version.

@@ -49,6 +49,23 @@ def test_lines_are_cloud_events(cli: Call, record: ActivityRecord, tmp_path: Pat
     ]
 
 
+def test_older_files_are_archived_and_both_parts_are_checked(cli: Call, record: ActivityRecord, tmp_path: Path) -> None:
+    place, head = tmp_path / "archive", cli("activity", tmp_path, "--verify", "--json").document()["head"]
+    nothing = cli("activity", tmp_path, "--archive", place, "--json").document()
+    assert (nothing["files"], nothing["lastNumber"], nothing["head"]) == ([], None, None)
+    done = cli("activity", tmp_path, "--archive", place, "--keep", "0 days", "--json").document()
+    assert (done["files"], done["lastNumber"], done["head"]) == (["activity.000001.jsonl"], 2, head)
+    rest = cli("activity", tmp_path, "--verify", "--json").document()
+    assert (rest["valid"], rest["firstNumber"]) == (True, 3)
+    assert f"--expect {head}" in cli("activity", tmp_path, "--verify").err
+    kept = cli("activity", place, "--verify", "--expect", head, "--json").document()
+    assert (kept["valid"], kept["lines"]) == (True, 2)
+    assert [line["event"]["what"] for line in cli("activity", tmp_path, "--json").lines()] == ["archived", "closed"]
+    (place / "activity.000001.jsonl").chmod(0o600)
+    (place / "activity.000001.jsonl").write_text("")
+    assert cli("activity", place, "--verify", "--json").code == 1
+
+
 def test_a_changed_line_is_exit_code_1(cli: Call, record: ActivityRecord, tmp_path: Path) -> None:
     verified = cli("activity", tmp_path, "--verify", "--json").document()
     assert (verified["valid"], verified["lines"], verified["lastNumber"]) == (True, 2, 2)

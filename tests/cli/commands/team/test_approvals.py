@@ -133,8 +133,16 @@ def test_who_may_not_read_the_notices_nor_their_secrets_approves_all_the_same(cl
     approved = as_user(4321, place, *arguments(place, "approve", "1", "--note", "fine"))
     assert (approved.get("state"), approved["exit"]) == ("approved", 0), approved
     assert "The notices in" in approved["said"]
+    assert cli(*arguments(place, "notices")).lines() == [], "whoever may write them closes it"
+    (over,) = cli(*arguments(place, "notices", "--all")).lines()
+    assert (over["state"], over["notice"]["text"]) == ("resolved", "It is approved now by user 4321.")
+    record = str(place / "state" / "record")
+    archive = ["activity", record, "--archive", str(place / "archive"), "--keep", "0 days"]
+    assert cli(*arguments(place, *archive)).document()["files"] == [], "the open request rests on these lines"
     result = cli(*arguments(place, "commit", table, INTENT, "--reason", "x", "--yes")).document()
     assert result["outcome"] == "committed"
+    assert cli(*arguments(place, *archive)).document()["files"] == ["activity.000001.jsonl"]
+    assert cli(*arguments(place, "activity", record, "--verify")).document()["valid"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can run a command as another user")

@@ -156,6 +156,7 @@ def with_first_rows(creation: Proposal, rows: Proposal) -> Proposal:
         tags=rows.tags,
         guards=(*creation.guards, *guards),
         writing=writing,
+        source=rows.source,
         estimate=rows.estimate,
     )
 

@@ -37,7 +37,7 @@ def within(seconds: float, request: Callable[[], _AnswerT]) -> _AnswerT:
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             answer.set_exception(error)
 
-    threading.Thread(target=send, name="explorer-catalog", daemon=True).start()
+    threading.Thread(target=send, name="explorer-request", daemon=True).start()
     return answer.result(seconds)
 
 

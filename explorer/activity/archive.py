@@ -1,0 +1,180 @@
+"""The archive of a record: its older files, moved to another folder once they were verified and copied.
+
+Invariants: nothing is deleted before its copy was read again and is the same; a line of the record says what was
+archived, with the digest of the last line, so that the beginning of the record is still proven; a step that was
+interrupted is done again by the next call. The record itself deletes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from explorer.activity.chain import ARCHIVED, Head, Start
+from explorer.activity.event import Entry, Event, decoded, digest_of
+from explorer.activity.files import RecordFiles, file_number, lines_of
+from explorer.activity.reading import check_record
+from explorer.activity.record import ActivityRecord
+from explorer.core.errors import RequestError, StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """What was archived.
+
+    Attributes:
+        files: The copies, oldest first.
+        end: The last line that was archived; None if nothing was.
+    """
+
+    files: tuple[Path, ...] = ()
+    end: Head | None = None
+
+
+def archive(record: ActivityRecord, folder: Path, *, before: datetime, person: str = "") -> Archived:
+    """Move the files of a record all of whose lines are older than a time.
+
+    The file that is written is closed first if its first line is older, so that it can be archived in time.
+
+    Args:
+        record: The record; servers may write it meanwhile.
+        folder: Where the files are to be; one folder for all calls, so that the archive is one chain, too.
+        before: The time.
+        person: Who archives.
+
+    Raises:
+        RequestError: The folder is that of the record.
+        StorageError: The record is not as it was written, or a file cannot be copied. Nothing was deleted.
+    """
+    files, folder = record.files, folder.expanduser().absolute()
+    if os.path.realpath(folder) == os.path.realpath(files.current.parent):
+        raise RequestError(f"{folder} is the folder of the record. Name another one for its archive.", field="archive")
+    if (first := _first_entry(files.current)) is not None and _is_before(first, before):
+        record.close_file()
+    if (check := check_record(files)).problems:
+        raise StorageError(
+            f"The activity record {files.current} is not as it was written, so nothing was archived: "
+            f"{check.problems[0].detail} Run: delta-explorer activity {files.current} --verify",
+            path=str(files.current),
+            reason="activity",
+        )
+    chosen = list(_older_files(files, before))
+    if not chosen:
+        return Archived()
+    end = chosen[-1][1]
+    with _failing(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        copies = tuple(_copied(path, folder / path.name) for path, _ in chosen)
+        _replace(folder / files.head.name, end.encoded())
+    detail = f"{len(copies)} files to {folder}"
+    record.add(
+        Event(kind="record", what=ARCHIVED, person=person, refers_to=end.number, digest=end.digest, detail=detail)
+    )
+    with _failing(files.current.parent):
+        # From here on the record begins after them; the next rotated file has the next number.
+        _replace(files.start, Start(end.number, end.digest, file_number(chosen[-1][0])).encoded())
+        for path, _ in chosen:
+            with suppress(FileNotFoundError):
+                path.unlink()
+        _flush_folder(files.current.parent)
+    return Archived(copies, end)
+
+
+def _older_files(files: RecordFiles, before: datetime) -> Iterator[tuple[Path, Head]]:
+    """Yield the files that can be archived, oldest first, each with its last line."""
+    for path in files.rotated():
+        last = b""
+        for line in lines_of(path):
+            last = line.content
+        entry = decoded(last)
+        if not _is_before(entry, before):
+            return
+        yield path, Head(entry.number, digest_of(last))
+
+
+def _first_entry(path: Path) -> Entry | None:
+    try:
+        first = next(lines_of(path), None)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+    return None if first is None else decoded(first.content)
+
+
+def _is_before(entry: Entry, time: datetime) -> bool:
+    return datetime.fromisoformat(entry.time) < time
+
+
+def _copied(path: Path, copy: Path) -> Path:
+    """Copy a file, read the copy again, and return its path; one that is there already must be the same."""
+    if not copy.exists():
+        beside = copy.with_name(f"{copy.name}.part")
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        with path.open("rb") as source, os.fdopen(_created(beside), "wb") as target:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(target.fileno())
+        os.replace(beside, copy)
+        _flush_folder(copy.parent)
+    if _sha256(copy) != _sha256(path):
+        raise StorageError(
+            f"{copy} is another file than {path}, so nothing was deleted. Name the folder of this record's archive, or "
+            "move that file away.",
+            path=str(copy),
+            reason="activity",
+        )
+    return copy
+
+
+def _created(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o400)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a small file so that it is there wholly or not at all, and flush it."""
+    beside = path.with_name(f"{path.name}.part")
+    with suppress(FileNotFoundError):
+        beside.unlink()
+    mode = 0o640 if path.parent.stat().st_mode & 0o020 else 0o400
+    with os.fdopen(_created(beside), "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+    _flush_folder(path.parent)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _failing(folder: Path) -> Iterator[None]:
+    """Turn errors of the system into typed ones."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"The record cannot be archived in {folder}: {error.strerror or error}. What was not copied is "
+            "still in the record. Make room or correct the permissions, and try again.",
+            path=str(folder),
+            reason="activity",
+        ) from error
