@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 import msgspec
 
@@ -25,7 +26,7 @@ from explorer.catalogs.temporary_credentials import most_specific
 from explorer.catalogs.updates import new_table_request
 from explorer.core.errors import CatalogError, InvalidIntent, TableNotFound, UnsupportedFeature
 from explorer.core.log.commit import decode_commit
-from explorer.core.log.log_path import commit_name
+from explorer.core.log.log_path import STAGED_FOLDER, commit_name
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.protocol_evolution import with_features
 from explorer.core.protocol.table_features import FEATURES
@@ -114,6 +115,7 @@ class NewTableInCatalog:
         request = new_table_request(self.address.table, store.root, kind, first)
         if self._staged is not None and kind == "MANAGED":
             request = msgspec.structs.replace(request, location=self._staged.location)
+            _make_folder(store)
         named = msgspec.structs.replace(result, notes=(*result.notes, f"The table is {self.address.url} now."))
         for left in reversed(range(_TRIES)):
             try:
@@ -226,6 +228,15 @@ class _StagingCredentials:
         given = self._client.staging_credentials(self._staged.table_id).storage_credentials
         vended, now = most_specific(given, self._staged.location), datetime.now(UTC)
         return {**vended.values, "expires_at": now + (((vended.expires or now + 2 * _SHORT) - now) / 2)}
+
+
+def _make_folder(store: LogStore) -> None:
+    """Make the folder of staged commits on a disk: other writers, such as delta-spark, take it for granted there."""
+    if store.local_path(STAGED_FOLDER) is None:
+        return
+    path = f"{STAGED_FOLDER}/.{uuid4()}"
+    store.put_if_absent(path, b"", durable=False)
+    store.delete(path)
 
 
 def _demanded(staged: StagingTable, given: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from explorer.core.errors import (
 from explorer.new_table import new_table
 from tests.catalogs.test_managed_commits import batch, commit, once
 from tests.support.at_least_one import at_least_one
+from tests.support.catalogs.managed_tables import folder_of
 from tests.support.catalogs.unity_server import Answer, Fault, Request, UnityServer, refused
 
 FIELDS = [
@@ -73,6 +74,8 @@ def test_a_table_that_the_catalog_manages_is_created_read_and_changed(client: Ca
     assert properties["owner.team"] == "shop"
     assert properties["delta.columnMapping.mode"] == "name", "what the catalog suggests"
     assert properties["delta.feature.catalogManaged"] == "supported"
+    staged = folder_of(metadata["location"]) / "_delta_log" / "_staged_commits"
+    assert list(staged.iterdir()) == [], "the folder is there, as delta-spark makes none"
     table = place.open()
     assert table.catalog_entry is not None
     assert (table.catalog_entry.comment, table.catalog_entry.manages_commits) == ("Orders", True)
