@@ -19,15 +19,17 @@ from explorer.core.transaction.intents.records import CreateTable, Intent
 from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, is_catalog_address
 from explorer.storage.served_root import options_of
-from explorer.table import Table, context_of, recorded
+from explorer.table import Table, context_of, open_table, recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from explorer.catalogs.creation import NewTableInCatalog
     from explorer.core.protocol.log_store import LogStore
     from explorer.core.transaction.approval import Approval
-    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan
+    from explorer.core.transaction.commit_plan import CommitPlan, CommitResult, Plan, Proposer
+    from explorer.core.transaction.context import Context
 
 
 def new_table(
@@ -40,22 +42,31 @@ def new_table(
     """Name a place for a table. Nothing is written there before a plan is committed.
 
     Args:
-        location: A folder, or a URL with one of the schemes of `explorer.storage.schemes`.
+        location: A folder, a URL with one of the schemes of `explorer.storage.schemes`, or a name in the Unity Catalog
+            that ``UNITY_CATALOG_URL`` names: ``uc://catalog.schema.table``. The catalog reserves a place for that name
+            when the table is planned.
         storage_options: Options of the object store; None for those of the configuration file, if it has some.
         roots: Places that may be used; None allows every place.
         read_only: Refuse every commit through this object.
 
     Raises:
         NotAllowed: The location is outside ``roots``.
+        RequestError: It is in a catalog that creates no tables here, or no catalog is set.
     """
-    if is_catalog_address(location):
+    if os.fspath(location).lower().startswith("glue://"):
         raise RequestError(
-            f"This program creates no tables in a catalog. Create {os.fspath(location)} with an engine that is "
-            "connected to the catalog, such as Spark; it can be read and changed here then.",
+            f"This program creates no tables in AWS Glue. Create {os.fspath(location)} with an engine that is "
+            "connected to it, or create the table at its place in S3, and register that place in Glue.",
             location=os.fspath(location),
         )
     if storage_options is None:
         storage_options = options_of(os.fspath(location))
+    if is_catalog_address(location):
+        from explorer.catalogs.creation import NewTableInCatalog
+
+        return NewCatalogTable(
+            NewTableInCatalog(os.fspath(location), storage_options, roots), read_only=read_only, roots=roots
+        )
     allowed = None if roots is None else AllowedRoots(roots)
     return NewTable(open_store(location, storage_options, allowed), read_only=read_only, roots=allowed)
 
@@ -80,6 +91,11 @@ class NewTable:
     def location(self) -> str:
         """The table's root as a URL."""
         return self.place.location
+
+    @property
+    def catalog_address(self) -> str | None:
+        """The name in a catalog that the table will have; None if it will have none."""
+        return None
 
     def latest_version(self) -> int:
         """The newest version, if someone created the table meanwhile; -1 if there is none."""
@@ -126,10 +142,11 @@ class NewTable:
                 field="kind",
                 allowed=["create-table"],
             )
+        wanted = self._placed(wanted)
         if self.latest_version() >= 0:
             raise InvalidIntent(f"There is already a table at {self.location}.", field="kind", table=self.location)
         context = context_of(self.roots)
-        propose = prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows)
+        propose = self._told(prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows))
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
     def commit(
@@ -146,7 +163,6 @@ class NewTable:
         Raises:
             NotAllowed: The place was opened read-only.
         """
-        from explorer.core.transaction.commit.committer import commit_plan
         from explorer.core.transaction.commit_plan import CommitPlan
 
         if not isinstance(plan, CommitPlan):
@@ -157,5 +173,89 @@ class NewTable:
                 location=self.location,
             )
         context = context_of(self.roots)
-        commit = partial(commit_plan, self.place, plan, context, reason=reason, user=user, approval=approval)
+        commit = partial(self._committed, plan, context, reason=reason, user=user, approval=approval)
         return recorded(plan, self.location, commit, user)
+
+    def _placed(self, intent: CreateTable) -> CreateTable:
+        """Return the intent for this place."""
+        if intent.location is not None:
+            raise InvalidIntent(
+                f"The table will be at {self.location}. Leave location out: it is for a name in a catalog.",
+                field="location",
+            )
+        return intent
+
+    def _told(self, propose: Proposer) -> Proposer:
+        """Return what makes the proposal, in the words of this place."""
+        return propose
+
+    def _committed(self, plan: CommitPlan, context: Context, **given: Any) -> CommitResult:
+        from explorer.core.transaction.commit.committer import commit_plan
+
+        return commit_plan(self.place, plan, context, **given)
+
+
+class NewCatalogTable(NewTable):
+    """A name in a catalog without a table. The first plan has the catalog reserve a place for it.
+
+    Args:
+        named: The name.
+        read_only: As of `NewTable`; such a name is not planned either, as the catalog would reserve a place.
+        roots: The places that rows may be read from; None allows every place.
+    """
+
+    def __init__(self, named: NewTableInCatalog, *, read_only: bool, roots: Sequence[str] | None) -> None:
+        self.read_only, self._named = read_only, named
+        self.roots = None if roots is None else AllowedRoots([root for root in roots if not is_catalog_address(root)])
+        self._place: NewPlace | None = None
+
+    @property
+    def place(self) -> NewPlace:  # type: ignore[override]  # it is known once the catalog gave it
+        """Where the files of the table will be.
+
+        Raises:
+            RequestError: The table was not planned yet.
+        """
+        if self._place is None:
+            raise RequestError(
+                f"{self.location} has no place before a table is planned there.", location=self.catalog_address
+            )
+        return self._place
+
+    @property
+    def location(self) -> str:
+        """Where the files of the table will be, as a URL; the name in the catalog before it is planned."""
+        return self.catalog_address if self._place is None else self._place.location
+
+    @property
+    def catalog_address(self) -> str:
+        """The name."""
+        return self._named.address.url
+
+    def latest_version(self) -> int:
+        """The newest version at the place, -1 if there is none."""
+        return -1 if self._place is None else super().latest_version()
+
+    def open(self) -> Table:
+        """Open the table by its name once it exists.
+
+        Raises:
+            TableNotFound: It does not exist.
+        """
+        return open_table(self.catalog_address, read_only=self.read_only)
+
+    def _placed(self, intent: CreateTable) -> CreateTable:
+        if self.read_only:
+            raise NotAllowed(
+                f"{self.location} was named read-only, and the catalog reserves a place for a table that is planned.",
+                location=self.location,
+            )
+        self._place, placed = self._named.place(intent)
+        return placed
+
+    def _told(self, propose: Proposer) -> Proposer:
+        return lambda snapshot: self._named.told(propose(snapshot))
+
+    def _committed(self, plan: CommitPlan, context: Context, **given: Any) -> CommitResult:
+        result = super()._committed(plan, context, **given)
+        return self._named.named(self.place.store, result) if result.outcome == "committed" else result

@@ -21,7 +21,9 @@ from explorer.catalogs.contract import (
     CatalogList,
     LoadedTable,
     NamedObject,
+    NewTableRequest,
     SchemaList,
+    StagingTable,
     StorageCredentials,
     TableInfo,
     TableList,
@@ -38,6 +40,8 @@ MOST_PAGES: Final = 10_000
 _CONFIG: Final = "/delta/v1/config"
 _LOAD: Final = "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
 _UPDATE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+_CREATE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/tables"
+_STAGE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/staging-tables"
 _PAGE: Final = 1_000
 _TABLES_PAGE: Final = 50
 _ASK_AGAIN: Final = 60.0
@@ -110,6 +114,10 @@ class CatalogClient:
         """Return whether the server's Delta API takes commits to tables of a catalog."""
         return _UPDATE in self.delta_api(catalog).endpoints
 
+    def creates_tables(self, catalog: str) -> bool:
+        """Return whether the server's Delta API creates tables in a catalog."""
+        return {_CREATE, _STAGE}.issubset(self.delta_api(catalog).endpoints)
+
     def catalogs(self) -> Iterator[NamedObject]:
         """Yield the catalogs, page by page."""
         return self._pages("/catalogs", CatalogList, lambda page: page.catalogs, {"max_results": str(_PAGE)})
@@ -155,6 +163,32 @@ class CatalogClient:
         path = _table_path(address)
         with _named(address), self._asking_again():
             return self._decoded(self._http.post(path, update), LoadedTable, f"POST {path}")
+
+    def stage_table(self, address: CatalogAddress) -> StagingTable:
+        """Have the catalog give a table that is to be created an identifier and a place.
+
+        Raises:
+            TableNotFound: There is no such schema.
+            CatalogError: The server refused, failed, or did not answer; with status 409 if the name is taken.
+        """
+        path = f"{_schema_path(address)}/staging-tables"
+        with _named(address), self._asking_again():
+            return self._decoded(self._http.post(path, {"name": address.table}), StagingTable, f"POST {path}")
+
+    def staging_credentials(self, table_id: str) -> StorageCredentials:
+        """Return temporary credentials for the files of a table that is to be created."""
+        return self._get(f"/delta/v1/staging-tables/{quote(table_id, safe='')}/credentials", StorageCredentials)
+
+    def create_table(self, address: CatalogAddress, request: NewTableRequest) -> LoadedTable:
+        """Give a table its name in the catalog, and return it.
+
+        Raises:
+            TableNotFound: There is no such schema, or the place was not given for this table.
+            CatalogError: The server refused, failed, or did not answer; with status 409 if the name is taken.
+        """
+        path = f"{_schema_path(address)}/tables"
+        with _named(address), self._asking_again():
+            return self._decoded(self._http.post(path, request), LoadedTable, f"POST {path}")
 
     def credentials(self, address: CatalogAddress, operation: str) -> StorageCredentials:
         """Return temporary credentials for the files of a table, by the Delta API.
@@ -216,6 +250,10 @@ def _named(address: CatalogAddress) -> Iterator[None]:
         raise error.with_facts(location=address.url) from error
 
 
+def _schema_path(address: CatalogAddress) -> str:
+    catalog, schema = (quote(part, safe="") for part in address.parts[:2])
+    return f"/delta/v1/catalogs/{catalog}/schemas/{schema}"
+
+
 def _table_path(address: CatalogAddress) -> str:
-    catalog, schema, table = (quote(part, safe="") for part in address.parts)
-    return f"/delta/v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+    return f"{_schema_path(address)}/tables/{quote(address.table, safe='')}"

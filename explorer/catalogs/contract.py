@@ -7,12 +7,12 @@ contract's is an error.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from explorer.core.protocol.actions import Int64
-from explorer.core.protocol.json_values import JsonObject
+from explorer.core.protocol.json_values import JsonObject, JsonValue
 
 Version = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -72,6 +72,45 @@ class StorageCredentials(msgspec.Struct, frozen=True, rename="kebab"):
     """The credentials for a table, one for each path."""
 
     storage_credentials: tuple[StorageCredential, ...]
+
+
+class RequiredProtocol(msgspec.Struct, frozen=True, rename="kebab"):
+    """The least protocol of a table that the catalog manages."""
+
+    min_reader_version: int
+    min_writer_version: int
+    reader_features: tuple[str, ...] = ()
+    writer_features: tuple[str, ...] = ()
+
+
+class StagingTable(msgspec.Struct, frozen=True, rename="kebab"):
+    """The place that the catalog gives a table that is to be created, and what the table must have.
+
+    Attributes:
+        required_properties, suggested_properties: Properties of the table; the writer chooses a value that is None.
+    """
+
+    table_id: str
+    location: str
+    storage_credentials: tuple[StorageCredential, ...]
+    required_protocol: RequiredProtocol
+    required_properties: dict[str, str | None]
+    suggested_properties: dict[str, str | None] = {}
+
+
+class NewTableRequest(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, kw_only=True):
+    """A request to give a table, whose version 0 is written, its name in the catalog."""
+
+    name: str
+    location: str
+    table_type: Literal["MANAGED", "EXTERNAL"]
+    columns: JsonValue
+    protocol: JsonObject
+    properties: dict[str, str]
+    last_commit_timestamp_ms: int
+    partition_columns: tuple[str, ...] = ()
+    comment: str | None = None
+    domain_metadata: JsonObject = {}
 
 
 class NamedObject(msgspec.Struct, frozen=True):

@@ -73,13 +73,10 @@ def open_catalog_table(
     """
     address = parse_table(location)
     client = client_of(settings or settings_from())
-    places = None if roots is None else places_of(roots)
-    inside = places is None or any(_holds(root, address) for root in places)
-    others = [place for place in places or () if not is_catalog_address(place)]
-    if not inside and not others:
-        raise NotAllowed(f"{address.url} is outside the addresses this program was given.", location=address.url)
+    readable = readable_places(address, roots)
     entry = read_entry(client, address)
-    allowed = _allowed(entry, client.settings, others, inside=inside, anywhere=places is None)
+    said = f"The catalog says that {entry.address} is"
+    allowed = readable.around(entry.location, client.settings, said)
     options = dict(storage_options or {})
     if is_url(entry.location):
         options |= _with_credentials(client, address, entry, writes=not read_only)
@@ -94,49 +91,84 @@ def client_of(settings: CatalogSettings) -> CatalogClient:
     return CatalogClient(settings)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadablePlaces:
+    """What may be read for one address in a catalog.
+
+    Attributes:
+        address: The table.
+        places: Folders and URLs that were given.
+        inside: Whether the address itself is in what was given.
+        anywhere: Whether nothing was given, so that every object store may be read.
+    """
+
+    address: CatalogAddress
+    places: tuple[str, ...]
+    inside: bool
+    anywhere: bool
+
+    def around(self, location: str, settings: CatalogSettings, said: str) -> AllowedRoots | None:
+        """Return the places that may be read for the table at a location; None for every place.
+
+        Args:
+            settings: The catalog, whose folders are on this machine.
+            said: The beginning of a sentence that the location ends: who says that the table is there.
+
+        Raises:
+            NotAllowed: The location is outside them.
+            RequestError: This program opens no such location.
+        """
+        scheme = known_scheme(location) if _SCHEME.match(location) is None or "://" in location else None
+        if _FILE.match(location):
+            scheme = known_scheme("file:///")
+        if scheme is None or not scheme.persistent or "\0" in location:
+            raise RequestError(
+                f"{said} at {location}, which this program cannot open. It opens {spellings(persistent=True)}.",
+                location=location,
+            )
+        if not is_url(location):
+            folders = AllowedRoots([*self.places, *settings.folders])
+            if not folders.allow(location):
+                raise NotAllowed(
+                    f"{said} in {location}, a folder that this program was not given. If it may be read, give the "
+                    f"folder as a root, or set {FOLDERS_VARIABLE} to it.",
+                    location=location,
+                )
+            return folders
+        if self.anywhere:
+            return None
+        if not self.inside and not AllowedRoots(self.places).allow(location):
+            raise NotAllowed(
+                f"{self.address.url} is outside the addresses this program was given, and {location} outside its "
+                "places.",
+                location=location,
+            )
+        return AllowedRoots([*self.places, location])
+
+
+def readable_places(address: CatalogAddress, roots: Roots | None) -> ReadablePlaces:
+    """Return what may be read for an address.
+
+    Args:
+        roots: Places that may be read, and addresses in the catalog whose tables may be; None for all.
+
+    Raises:
+        NotAllowed: The address is outside them, and so is every other place.
+    """
+    given = None if roots is None else places_of(roots)
+    inside = given is None or any(_holds(root, address) for root in given)
+    others = tuple(place for place in given or () if not is_catalog_address(place))
+    if not inside and not others:
+        raise NotAllowed(f"{address.url} is outside the addresses this program was given.", location=address.url)
+    return ReadablePlaces(address, others, inside=inside, anywhere=given is None)
+
+
 def _holds(root: str, address: CatalogAddress) -> bool:
     """Return whether a root is an address of the catalog above a table, or the table's own."""
     if not is_catalog_address(root):
         return False
     parts = parse_address(root).parts
     return address.parts[: len(parts)] == parts
-
-
-def _allowed(
-    entry: CatalogEntry, settings: CatalogSettings, places: list[str], *, inside: bool, anywhere: bool
-) -> AllowedRoots | None:
-    """Return the places that may be read for a table.
-
-    Raises:
-        NotAllowed: Its own location is outside them.
-    """
-    location = entry.location
-    scheme = known_scheme(location) if _SCHEME.match(location) is None or "://" in location else None
-    if _FILE.match(location):
-        scheme = known_scheme("file:///")
-    if scheme is None or not scheme.persistent or "\0" in location:
-        raise RequestError(
-            f"The catalog says that {entry.address} is at {location}, which this program cannot open. It opens "
-            f"{spellings(persistent=True)}.",
-            location=location,
-        )
-    if not is_url(location):
-        folders = AllowedRoots([*places, *settings.folders])
-        if not folders.allow(location):
-            raise NotAllowed(
-                f"The catalog says that {entry.address} is in {location}, a folder that this program was not given. If "
-                f"it may be read, give the folder as a root, or set {FOLDERS_VARIABLE} to it.",
-                location=location,
-            )
-        return folders
-    if anywhere:
-        return None
-    if not inside and not AllowedRoots(places).allow(location):
-        raise NotAllowed(
-            f"{entry.address} is outside the addresses this program was given, and {location} outside its places.",
-            location=location,
-        )
-    return AllowedRoots([*places, location])
 
 
 def _with_credentials(

@@ -1,4 +1,4 @@
-"""A commit and its changes as the actions of a request that changes a table in the catalog.
+"""A commit and its changes as the actions of a request that changes a table in the catalog, or creates one.
 
 Invariants: at most one action of each kind; only what the commit changes is sent, and no key that the catalog derives
 by itself. The catalog keeps the domains of clustering and row tracking, and no others.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from explorer.catalogs.contract import NewTableRequest
 from explorer.catalogs.derived_keys import DERIVED
+from explorer.core.errors import CorruptTable
+from explorer.core.log.commit import Commit
 from explorer.core.log.ratifying_catalog import StagedCommit, TableChanges
 from explorer.core.protocol.actions import DomainMetadata, Protocol
 from explorer.core.protocol.clustering import DOMAIN as CLUSTERING
@@ -46,6 +49,35 @@ def add_commit(commit: StagedCommit) -> JsonObject:
 def change_actions(changes: TableChanges) -> tuple[JsonObject, ...]:
     """Return the actions for what a commit changes besides its files."""
     return tuple(_actions(changes))
+
+
+def new_table_request(
+    name: str, location: str, table_type: Literal["MANAGED", "EXTERNAL"], first: Commit
+) -> NewTableRequest:
+    """Return the request that gives a table its name.
+
+    Args:
+        first: Its version 0.
+
+    Raises:
+        CorruptTable: The commit lacks what a first version has.
+    """
+    metadata, protocol, info = first.metadata(), first.protocol(), first.commit_info()
+    if metadata is None or protocol is None or info is None:
+        raise CorruptTable(f"Version 0 at {location} lacks a protocol, metadata, or provenance.", table=location)
+    domains = {domain.domain: _configuration(domain) for domain in first.domains() if domain.domain in _DOMAINS}
+    return NewTableRequest(
+        name=name,
+        location=location,
+        table_type=table_type,
+        columns=_type(json.loads(metadata.schema_string or "{}")),
+        protocol=_protocol(protocol),
+        properties={key: value for key, value in metadata.configuration.items() if not key.startswith(DERIVED)},
+        last_commit_timestamp_ms=info.in_commit_timestamp or info.timestamp or 0,
+        partition_columns=tuple(metadata.partition_columns),
+        comment=metadata.description,
+        domain_metadata=domains,
+    )
 
 
 def _actions(changes: TableChanges) -> Iterator[JsonObject]:

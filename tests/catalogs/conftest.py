@@ -61,6 +61,22 @@ def make_managed(request: pytest.FixtureRequest) -> Callable[..., Managed]:
     return _maker()
 
 
+@pytest.fixture(params=["own", "real"])
+def client(request: pytest.FixtureRequest) -> CatalogClient:
+    """A client of the tests' own server, and of a real one where there is one."""
+    if request.param == "own":
+        request.getfixturevalue("server")
+    elif "UNITY_CATALOG_URL" not in REAL:
+        pytest.skip("UNITY_CATALOG_URL names no server")
+    return client_of(settings_from())
+
+
+@pytest.fixture
+def catalog_folder(client: CatalogClient) -> Path:
+    """A folder in which tables of the client's catalog may be."""
+    return Path(client.settings.folders[0])
+
+
 @pytest.fixture
 def make_own(server: UnityServer) -> Callable[..., Managed]:
     """Make tables on the tests' own server, which can be made to fail."""

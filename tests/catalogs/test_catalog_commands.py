@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -49,10 +50,22 @@ def test_commands_take_the_name_of_a_table(made: Any, capsys: Any) -> None:
     assert (code, "uc://CATALOG.SCHEMA.TABLE" in err) == (4, True)
 
 
-def test_a_table_is_not_created_in_a_catalog(server: UnityServer, capsys: Any) -> None:
-    create = json.dumps({"kind": "create-table", "schema": {"type": "struct", "fields": []}})
+def test_a_table_is_created_under_its_name(server: UnityServer, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    create = json.dumps({"kind": "create-table", "schema": {"type": "struct", "fields": [field]}})
+    code, out, _ = ran(capsys, "plan", "uc://main.shop.new", create, "--json")
+    assert (code, json.loads(out)["committable"]) == (0, True)
+    assert "new" not in server.state.catalogs["main"]["shop"], "a plan takes no name"
+    monkeypatch.setattr("sys.stdin", io.StringIO("new\n"))
+    code, out, err = ran(capsys, "commit", "uc://main.shop.new", create, "--reason", "why", "--json")
+    assert (code, json.loads(out)["outcome"]) == (0, "committed"), err
+    assert "uc://main.shop.new" in json.loads(out)["notes"][0]
+    code, out, _ = ran(capsys, "snapshot", "uc://main.shop.new", "--json")
+    assert (code, json.loads(out)["version"]) == (0, 0)
     code, _, err = ran(capsys, "plan", "uc://main.shop.new", create)
-    assert (code, "creates no tables in a catalog" in err) == (2, True)
+    assert (code, "already a table uc://main.shop.new" in err) == (2, True)
+    code, _, err = ran(capsys, "plan", "glue://shop.new", create)
+    assert (code, "no tables in AWS Glue" in err) == (2, True)
 
 
 def test_errors_of_the_catalog_have_their_exit_code(server: UnityServer, capsys: Any) -> None:

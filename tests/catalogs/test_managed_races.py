@@ -17,7 +17,7 @@ import pytest
 from explorer.core.errors import StorageError
 from tests.catalogs.test_managed_commits import is_update
 from tests.prove.racers.race import OURS, race
-from tests.prove.racers.racer import SHARED, append_plan, settled
+from tests.prove.racers.racer import SHARED, append_plan, remove_plan, settled
 from tests.support.at_least_one import at_least_one
 from tests.support.catalogs.unity_server import Answer, Fault, Request, UnityServer, refused
 
@@ -99,6 +99,38 @@ def test_two_writers_at_once_lose_nothing(make_managed: Make) -> None:
     with ThreadPoolExecutor(2) as pool:
         told = [each for answer in pool.map(write, "ab") for each in answer]
     assert check(made, told) == {"committed": 8}
+
+
+@pytest.mark.conformance("CATALOG-004")
+@pytest.mark.parametrize("asked", range(1, 9))
+def test_a_commit_that_is_ratified_while_others_are_judged_is_judged_too(
+    make_own: Make, server: UnityServer, asked: int
+) -> None:
+    made = make_own(columns=1, **{"delta.checkpointInterval": "2"})
+    table = made.open()
+    assert table.commit(append_plan(table, "start", 10)).outcome == "committed"
+    mine, other = made.open(), made.open()
+    (plan, rows), (same, _) = (remove_plan(each, "both", random.Random(0)) for each in (mine, other))
+    for number in range(3):
+        assert table.commit(append_plan(table, f"between {number}", 1)).outcome == "committed"
+    loads, outcomes = [0], list[str]()
+
+    def overtaking(request: Request) -> Answer | None:
+        if request.method == "GET" and request.path.endswith(made.name):
+            loads[0] += 1
+            if loads[0] == asked:
+                server.faults.clear()
+                outcomes.append(other.commit(same).outcome)
+        return None
+
+    server.faults.append(overtaking)
+    outcomes.insert(0, mine.commit(plan).outcome)
+    server.faults.clear()
+    if len(outcomes) == 1:
+        outcomes.append(other.commit(same).outcome)
+    assert sorted(outcomes) == ["committed", "conflicted"], "both remove one file"
+    assert made.open().snapshot().num_records == 3
+    assert rows == 10
 
 
 def test_a_catalog_that_is_restarted_in_the_midst_loses_nothing(make_own: Make, server: UnityServer) -> None:

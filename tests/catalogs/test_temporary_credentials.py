@@ -18,6 +18,7 @@ from explorer.catalogs.opening import client_of
 from explorer.catalogs.settings import settings_from
 from explorer.catalogs.temporary_credentials import TableCredentials, most_specific, of_older_call
 from explorer.core.errors import CatalogError
+from explorer.new_table import new_table
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.catalogs.unity_server import UnityServer, refused
@@ -72,6 +73,25 @@ def test_a_table_in_a_bucket_is_read_and_changed_with_what_the_catalog_gives(
     assert set(asked) == {"READ_WRITE"}
     assert len(asked) < 6, "credentials that last are used again"
     assert SECRET not in repr(table) + repr(table.store) + repr(table.catalog_entry)
+
+
+def test_a_table_is_created_in_a_bucket_with_what_the_catalog_gives(
+    orders: CatalogTable, server: UnityServer, bucket: dict[str, Any]
+) -> None:
+    server.state.root = "s3://warehouse/managed"
+    server.state.staging_credentials = [
+        {**vended("s3://warehouse/managed", timedelta(hours=1)), "operation": "READ_WRITE"}
+    ]
+    place = new_table("uc://main.shop.new", storage_options=bucket, roots=["uc://main"])
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    plan = place.plan({"kind": "create-table", "schema": {"type": "struct", "fields": [field]}})
+    assert place.commit(plan, reason="why").outcome == "committed"
+    assert place.location.startswith("s3://warehouse/managed/")
+    created = server.state.table("main", "shop", "new")
+    created.credentials = [vended("s3://warehouse/managed", timedelta(hours=1))]
+    table = explorer.open_table("uc://main.shop.new", storage_options=bucket, roots=["uc://main"])
+    assert table.latest_version() == 0
+    assert SECRET not in repr(place) + repr(plan)
 
 
 def test_credentials_are_renewed_before_they_end(

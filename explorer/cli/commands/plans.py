@@ -283,7 +283,7 @@ def _carried_out(target: explorer.Table | NewTable, planned: Plan, reason: str, 
 
 def _confirm(target: explorer.Table | NewTable) -> None:
     """Ask for the table's name; without a terminal the name is read from standard input unasked."""
-    name = target.location.rstrip("/").rpartition("/")[2]
+    name = _name_of(target)
     if sys.stdin.isatty():
         sys.stderr.write(f"Type {fmt.plain(name)} to commit: ")
         sys.stderr.flush()
@@ -291,6 +291,19 @@ def _confirm(target: explorer.Table | NewTable) -> None:
     if typed != name:
         got = f"{typed!r} is not its name" if typed else "no name was typed"
         raise Cancelled(f"Nothing was committed: type the table's name, {name!r}, or give --yes; {got}.")
+
+
+def _name_of(target: explorer.Table | NewTable) -> str:
+    """Return the table's name: in its catalog, or that of its folder."""
+    if isinstance(target, explorer.Table):
+        address = None if target.catalog_entry is None else target.catalog_entry.address
+    else:
+        address = target.catalog_address
+    if address is not None:
+        from explorer.catalogs.address import parse_table
+
+        return parse_table(address).table
+    return target.location.rstrip("/").rpartition("/")[2]
 
 
 def _interrupted(planned: Plan) -> Cancelled:

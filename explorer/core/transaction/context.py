@@ -71,10 +71,11 @@ class NewPlace:
 
     Attributes:
         store: The store for its files.
+        by_catalog: Whether a catalog will manage the table's commits, and gave it the place.
     """
 
-    def __init__(self, store: LogStore) -> None:
-        self.store = store
+    def __init__(self, store: LogStore, *, by_catalog: bool = False) -> None:
+        self.store, self.by_catalog = store, by_catalog
 
     @property
     def location(self) -> str:

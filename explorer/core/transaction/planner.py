@@ -37,7 +37,7 @@ from explorer.core.transaction.commit_info import (
 )
 from explorer.core.transaction.commit_plan import CommitPlan, Consequences, Proposer
 from explorer.core.transaction.consequences import change_feed_effect, time_travel_effect
-from explorer.core.transaction.context import CommitTarget, Context
+from explorer.core.transaction.context import CommitTarget, Context, NewPlace
 from explorer.core.transaction.guards.files import file_guards, place_guards
 from explorer.core.transaction.guards.judge import Situation, judge
 from explorer.core.transaction.guards.rows import row_guards
@@ -144,7 +144,7 @@ def _plan(
         user,
         tuple(each.document() for each in by_operation),
         kind=intent_kind(request.intent),
-        ratified=isinstance(target.catalog, RatifyingCatalog),
+        ratified=isinstance(target.catalog, RatifyingCatalog) or (isinstance(target, NewPlace) and target.by_catalog),
     )
     consequences = _consequences(snapshot, proposal, lost, context.clients)
     if used := _used(target, snapshot, proposal, context.clients):

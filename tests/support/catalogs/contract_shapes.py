@@ -141,6 +141,7 @@ class CreateTable(_Shape):
     last_commit_timestamp_ms: Long
     comment: str | None = None
     partition_columns: list[str] | None = None
+    domain_metadata: Domains | None = None
 
 
 class Metadata(_Shape):
@@ -177,6 +178,16 @@ class Credential(_Shape):
 
 class Credentials(_Shape):
     storage_credentials: list[Credential]
+
+
+class StagingTable(_Shape):
+    table_id: UUID
+    table_type: Literal["MANAGED"]
+    location: Text
+    storage_credentials: list[Credential]
+    required_protocol: Protocol
+    required_properties: dict[str, str | None]
+    suggested_properties: dict[str, str | None] | None = None
 
 
 class ErrorModel(_Shape):

@@ -26,6 +26,8 @@ from tests.support.catalogs.unity_state import CatalogTable, RefusedError, Unity
 
 BASE = "/api/2.1/unity-catalog"
 ENDPOINTS = [
+    "POST /v1/catalogs/{catalog}/schemas/{schema}/staging-tables",
+    "POST /v1/catalogs/{catalog}/schemas/{schema}/tables",
     "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}",
     "POST /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}",
     "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}/credentials",
@@ -150,6 +152,7 @@ class UnityServer:
             ("POST", "/temporary-table-credentials", self._older_credentials),
             ("GET", "/delta/v1/config", self._config),
             ("POST", r"/delta/v1/catalogs/([^/]+)/schemas/([^/]+)/staging-tables", self._stage),
+            ("GET", r"/delta/v1/staging-tables/([^/]+)/credentials", self._staging_credentials),
             ("POST", _TABLE, self._create),
             ("GET", rf"{_TABLE}/([^/]+)", self._load),
             ("POST", rf"{_TABLE}/([^/]+)", self._update),
@@ -175,10 +178,16 @@ class UnityServer:
         return self._load(request, *names)
 
     def _stage(self, request: Request, catalog: str, schema: str) -> Any:
-        return self.state.stage(catalog, schema, self._read(request, shapes.CreateStagingTable))
+        staged = self.state.stage(catalog, schema, self._read(request, shapes.CreateStagingTable))
+        return _shaped(staged, shapes.StagingTable)
 
     def _create(self, request: Request, catalog: str, schema: str) -> Any:
-        return self.state.create(catalog, schema, self._read(request, shapes.CreateTable)).document()
+        table = self.state.create(catalog, schema, self._read(request, shapes.CreateTable))
+        return _shaped(table.document(), shapes.LoadTable)
+
+    def _staging_credentials(self, _: Request, uuid: str) -> Any:
+        assert uuid in self.state.staging.values()
+        return _shaped({"storage-credentials": self.state.staging_credentials}, shapes.Credentials)
 
     def _credentials(self, request: Request, *names: str) -> Any:
         table, operation = self.state.table(*names), request.query["operation"]

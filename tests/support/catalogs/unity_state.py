@@ -23,6 +23,13 @@ REQUIRED = {
     "delta.checkpoint.writeStatsAsStruct": "true",
     "delta.enableDeletionVectors": "true",
 }
+SUGGESTED = {
+    "delta.columnMapping.mode": "name",
+    "delta.columnMapping.maxColumnId": None,
+    "delta.enableRowTracking": "true",
+    "delta.parquet.compression.codec": "zstd",
+    "delta.ofALaterVersion": "true",
+}
 _SYNTHETIC = ("delta.feature.", "delta.minReaderVersion", "delta.minWriterVersion", "delta.lastUpdateVersion")
 
 
@@ -84,10 +91,12 @@ class UnityState:
     """
 
     def __init__(self, folder: Path, most_unpublished: int = MOST_UNPUBLISHED) -> None:
-        self.folder, self.most_unpublished = folder, most_unpublished
+        self.root, self.most_unpublished = folder.as_uri(), most_unpublished
         self.lock = threading.RLock()
         self.catalogs: dict[str, dict[str, dict[str, CatalogTable]]] = {}
         self.staging: dict[str, str] = {}
+        self.staging_credentials: list[dict[str, Any]] = []
+        self.demanded: dict[str, Any] = {}
 
     def schema(self, catalog: str, schema: str) -> dict[str, CatalogTable]:
         if catalog not in self.catalogs:
@@ -104,22 +113,24 @@ class UnityState:
 
     def stage(self, catalog: str, schema: str, request: shapes.CreateStagingTable) -> dict[str, Any]:
         """Give a new table its identifier and place."""
-        self.schema(catalog, schema)
+        if request.name in self.schema(catalog, schema):
+            raise RefusedError(409, "AlreadyExistsException", f"Table already exists: {request.name}")
         uuid = str(uuid4())
-        location = (self.folder / uuid).as_uri()
+        location = f"{self.root}/{uuid}"
         self.staging[location] = uuid
         return {
             "table-id": uuid,
             "table-type": "MANAGED",
             "location": location,
-            "storage-credentials": [],
+            "storage-credentials": self.staging_credentials,
+            "suggested-properties": SUGGESTED,
             "required-protocol": {
                 "min-reader-version": 3,
                 "min-writer-version": 7,
                 "reader-features": list(REQUIRED_FEATURES),
                 "writer-features": [*REQUIRED_FEATURES, "inCommitTimestamp"],
             },
-            "required-properties": {**REQUIRED, "io.unitycatalog.tableId": uuid},
+            "required-properties": {**REQUIRED, "io.unitycatalog.tableId": uuid, **self.demanded},
         }
 
     def create(self, catalog: str, schema: str, request: shapes.CreateTable) -> CatalogTable:
@@ -132,6 +143,7 @@ class UnityState:
             raise RefusedError(404, "NoSuchTableException", f"No staging table at {request.location}")
         if request.table_type == "MANAGED":
             self._check_contract(request.protocol, request.properties)
+        self._check_first(request)
         table = CatalogTable(
             request.name, uuid, request.location, request.table_type,
             msgspec.to_builtins(request.columns), {**request.properties, **_derived(request.protocol)},
@@ -140,6 +152,19 @@ class UnityState:
         )  # fmt: skip
         tables[request.name] = table
         return table
+
+    def _check_first(self, request: shapes.CreateTable) -> None:
+        """Check what the contract leaves to the client: version 0 is there, and is what was sent."""
+        from tests.support.catalogs.managed_tables import folder_of
+
+        if not request.location.startswith("file:"):
+            return
+        lines = (folder_of(request.location) / "_delta_log" / f"{0:020d}.json").read_bytes().splitlines()
+        actions = {name: body for line in lines for name, body in json.loads(line).items()}
+        info = actions["commitInfo"]
+        assert info.get("inCommitTimestamp", info["timestamp"]) == request.last_commit_timestamp_ms
+        assert actions["metaData"]["configuration"] == request.properties
+        assert actions["protocol"].get("writerFeatures", []) == request.protocol.writer_features
 
     def update(self, table: CatalogTable, request: shapes.UpdateTable) -> None:
         """Do all of a request, or nothing."""

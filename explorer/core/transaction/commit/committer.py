@@ -135,7 +135,10 @@ class _Attempt:
                     return caught_up
                 plan = caught_up
             if not attempt and plan is approved:
-                plan = self._judged_again(plan)
+                judged = self._judged_again(plan)
+                if isinstance(judged, CommitResult):
+                    return judged
+                plan = judged
             if plan.proposal.recorded is not None:
                 return self._already_recorded(plan, plan.proposal.recorded)
             plan = approved_plan(plan, self._approval)
@@ -205,8 +208,21 @@ class _Attempt:
         self._commit_there = True
         if latest < plan.read_version:
             return self._other_table(plan) or CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
+        judged = plan.read_version
+        while True:
+            lost = self._lost_to(plan, judged, latest) or self._other_table(plan)
+            if lost is not None:
+                return lost
+            remade = self._remade(plan)
+            if remade.read_version <= latest:
+                return remade
+            # To read an earlier version, the log may be listed once more: with commits that nobody has judged yet.
+            judged, latest = latest, remade.read_version
+
+    def _lost_to(self, plan: CommitPlan, after: int, last: int) -> CommitResult | None:
+        """Judge commits that came first; return the outcome where one of them decides it."""
         try:
-            winners = self._winners(plan.read_version)
+            winners = self._winners(after, last)
         except FileNotFoundError:
             return CommitResult(outcome="unknown", plan=plan, notes=(_GONE,))
         for winner in winners:
@@ -220,7 +236,7 @@ class _Attempt:
             conflict = conflict_with(plan.proposal, winner, read)
             if conflict is not None:
                 return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
-        return self._other_table(plan) or self._remade(plan)
+        return None
 
     def _version_read(self, plan: CommitPlan) -> Snapshot | None:
         """Return the version that a plan was made for; None for a new table, and if it cannot be rebuilt any more."""
@@ -248,17 +264,18 @@ class _Attempt:
         conflict = Conflict(self._table.latest_version(), "metaData", why)
         return CommitResult(outcome="conflicted", plan=plan, conflict=conflict)
 
-    def _judged_again(self, plan: CommitPlan) -> CommitPlan:
+    def _judged_again(self, plan: CommitPlan) -> CommitPlan | CommitResult:
         """Judge the guards again if the plan needs files that no version keeps: they may be deleted by now."""
         if not plan.proposal.required_paths:
             return plan
-        return self._remade(plan)
+        remade = self._remade(plan)
+        return remade if remade.read_version == plan.read_version else self._catch_up(plan)
 
     def _remade(self, plan: CommitPlan) -> CommitPlan:
         return remake_plan(self._table, plan, self._context, user=self._user, watch=self._watch)
 
-    def _winners(self, after: int) -> list[Commit]:
-        versions = range(after + 1, self._table.latest_version() + 1)
+    def _winners(self, after: int, last: int) -> list[Commit]:
+        versions = range(after + 1, last + 1)
         paths = [self._table.commit_path(version) for version in versions]
         contents = self._store.read_many(paths)
         return [

@@ -163,7 +163,10 @@ def catalog_guard(protocols: Sequence[Protocol], kind: str = "", *, ratified: bo
             {"features": managed, "detail": f"Only the catalog may do this ({kind}) to a table that it manages."},
             "Leave the upkeep of the table's files to the catalog, or ask who runs it.",
         )
-    detail = "The catalog ratifies the commit, and it is published then."
+    if kind == "create-table":
+        detail = "Version 0 is written, and the catalog gives it the name then."
+    else:
+        detail = "The catalog ratifies the commit, and it is published then."
     return GuardResult("catalog-managed", "pass", {"features": managed, "detail": detail})
 
 

@@ -60,11 +60,14 @@ def check_batch(app_id: str, version: int, app_field: str, version_field: str) -
 class CreateTable(_Intent, frozen=True, kw_only=True):
     """Make a new table, empty or with the rows of a Parquet or CSV file or folder.
 
-    ``schema`` is a struct as in schemaString; with ``source`` it may be left out and is that of the rows.
+    ``schema`` is a struct as in schemaString; with ``source`` it may be left out and is that of the rows. ``location``
+    is for a name in a catalog: where the files will be; without it the catalog chooses the place and manages the
+    commits.
     """
 
     schema: JsonObject | None = None
     source: str | None = None
+    location: str | None = None
     partition_columns: tuple[str, ...] = ()
     properties: dict[str, str] = {}
     name: str | None = None

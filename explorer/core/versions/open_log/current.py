@@ -73,7 +73,15 @@ class LogSource:
         if self.catalog is None:
             return listed()
         answer = self.catalog.current()
-        return msgspec.structs.replace(ratified(listed(), answer), beginning=None)
+        listing = listed()
+        beginning = None if listing.beginning is None else partial(_beginning, listing.beginning, answer)
+        return msgspec.structs.replace(ratified(listing, answer), beginning=beginning)
+
+
+def _beginning(listed: Callable[[], LogListing | None], answer: CatalogCommits) -> LogListing | None:
+    """Complete a listing with the answer that its end has."""
+    full = listed()
+    return None if full is None else ratified(full, answer)
 
 
 _T = TypeVar("_T")
