@@ -37,7 +37,11 @@ _SHOWN_TABLES: Final = 10
 _ON_SHOW: Final = "on show"
 _TIME: Final = 1_000.0
 """What a version or a time scores: the text says it, and nothing else means it better."""
-_WEIGHTS: Final = {"tab": 9.0, "action": 6.0, "help": 2.0, "page": 7.0}
+_WEIGHTS: Final = {"tab": 9.0, "action": 6.0, "help": 2.0, "page": 7.0, "feed": 8.0}
+_FEEDS: Final = (
+    ("recorded", "Recorded changes", "rows that the change feed recorded"),
+    ("inferred", "Recorded or inferred changes", "where the feed was off, from the files added and removed"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +232,9 @@ def _fixed(context: PaletteContext) -> list[Option]:
             about = _ON_SHOW if tab.key == address.tab else ""
             key = ("tab", "", "", tab.key)
             options.append(Option("tab", tab.label, about, address.to(tab=tab.key, **at_rest), keys=keys, recent=key))
+        for feed, title, about in _FEEDS:
+            href = address.to(tab="changes", feed=feed, **at_rest)
+            options.append(Option("feed", title, about, href, keys="r" if address.tab == "changes" else ""))
         options += _changes(view, address, may_commit=context.may_commit)
     if context.has_home:
         home = Address()
