@@ -163,9 +163,10 @@ def answered(context: PaletteContext, text: str, recents: Sequence[Name]) -> Ans
         if (count := matches.by_kind.get(kind, 0))
     )
     total = len(dated) + len(fixed) + matches.total
+    spread = matches.spread and matches.total == total
     return Answer(
         (Group("", tuple(ranked[:MOST_SHOWN])),) if ranked else (),
-        words, note, total, counts, matches.spread, names.state(),
+        words, note, total, counts, spread, names.state(),
     )  # fmt: skip
 
 
@@ -240,6 +241,8 @@ def _fixed(context: PaletteContext) -> list[Option]:
         home = Address()
         if view is not None or address.table:
             options.append(Option("page", "All tables", "the list of tables", home.to(), keys="g l"))
+        if address.show != "timeline":
+            options.append(Option("page", "Timeline", "commits of all tables over time", home.to(show="timeline")))
         if address.show != "activity":
             options.append(Option("page", "Activity", "commits made with this program", home.to(show="activity")))
     options += [

@@ -60,7 +60,7 @@ def test_the_digest_of_a_commit_is_that_of_its_plan_with_and_without_an_approval
 def test_an_approval_is_used_once(office: Office) -> None:
     office.approve(office.ask().number)
     office.guarded().commit(office.plan())
-    with pytest.raises(NotAllowed, match="needs the approval of a second person"):
+    with pytest.raises(NotAllowed, match="needs approval by a second person"):
         office.guarded().commit(office.plan(DESCRIBE | {"description": "once more"}))
     unset = office.opened().plan({"kind": "set-description", "description": ""}, user="ana")
     with pytest.raises(NotAllowed):
@@ -104,13 +104,13 @@ def test_nobody_approves_what_they_asked_for(office: Office) -> None:
 
 
 def test_somebody_without_an_identity_neither_asks_nor_approves_nor_commits(office: Office) -> None:
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.desk(None).ask(TARGET, office.plan(), "why")
     number = office.ask().number
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.desk(None).approve(number, "", TARGET.place, office.remake)
     office.approve(number)
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.guarded(None).commit(office.plan())
 
 

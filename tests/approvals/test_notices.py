@@ -34,8 +34,8 @@ def test_a_request_is_a_notice_as_long_as_it_waits(told: Office, book: NoticeBoo
     number = told.ask(reason="the steward wants it").number
     (waiting,) = _all(book)
     assert (waiting.state, waiting.notice.kind, waiting.notice.name) == ("open", "approval", TARGET.name)
-    assert waiting.notice.title == f"Request {number}: set-description of lake/orders waits for a second person"
-    assert "ana asks for it: the steward wants it" in waiting.notice.text
+    assert waiting.notice.title == f"Request {number}: set-description of lake/orders is waiting for approval"
+    assert "Reason of ana: the steward wants it" in waiting.notice.text
     assert waiting.notice.version == 1
     assert waiting.notice.table == str(told.table.resolve()), "as the list of tables knows it"
     told.approve(number)

@@ -138,7 +138,7 @@ def test_two_people_from_the_plan_to_the_receipt(server: TwoPeople, root: Path) 
     commit(ana)
     assert "step=receipt" in ana.session.query
     assert versions(root) == 3
-    for text in at_least_one(["ben", "approved by", "asked by", "digest that was approved", "as agreed"]):
+    for text in at_least_one(["ben", "approved by", "asked by", "digest of the approved plan", "as agreed"]):
         assert text in lead(ana), text
     later = settled(server.window(f"?t={TABLE}&tab=act&v=2&step=receipt", login("vic")))
     assert "approved by" in lead(later), "the log itself names both"
@@ -239,10 +239,10 @@ def test_no_account_of_the_maker_and_nobody_without_an_account_approves(
 def test_a_login_without_an_identity_cannot_ask(root: Path, tmp_path: Path) -> None:
     server = TwoPeople(root, tmp_path / "state", roles=None)
     window = planned(server, Identity("s", "", KnownBy.TOKEN))
-    assert "nothing says who you are" in lead(window)
+    assert "nothing here identifies you" in lead(window)
     assert 'id="ask"' not in lead(window)
     window.ask("request-ask", reason="please", digest=digest(window))
-    assert "nothing says who you are" in told(settled(window))
+    assert "nothing here identifies you" in told(settled(window))
     commit(window)
     assert versions(root) == 2
 

@@ -67,4 +67,4 @@ def test_the_page_shows_text_of_tables_as_text_and_says_what_no_log_records(cata
     assert "which create no version" in page.regions["lead"]
     assert "1 table has not been read yet, or cannot be" in page.regions["lead"]
     empty = home_page(catalog, Address.parse("?show=activity"), [])
-    assert "No commit was made with this program" in empty.regions["lead"]
+    assert "No commits made with this program" in empty.regions["lead"]
