@@ -340,7 +340,9 @@ class Decisions:
     ) -> ApprovalRequest:
         def checked(now: ApprovalRequest) -> ApprovalRequest:
             if now.token != request.token:
-                raise RequestError("Another request has this number now. Reload the page and read it again.", field="request")
+                raise RequestError(
+                    "Another request has this number now. Reload the page and read it again.", field="request"
+                )
             return change(now)
 
         return self.shelf.change(request.number, checked, self._announce, Event(kind="approval"))

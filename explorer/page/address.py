@@ -15,9 +15,9 @@ from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
+from explorer.views.audit_work import AuditCheck, audit_checks, checks_text
 from explorer.views.layout.groups import FILE_COLOURINGS
 from explorer.views.many_tables.choice import FacetChoice
-from explorer.views.rows.audit_work import AuditCheck, audit_checks, checks_text
 from explorer.views.table.comparison import CHANGES
 from explorer.views.table.funnel import KINDS
 from explorer.views.table.timeline import COLOURINGS
@@ -122,7 +122,7 @@ class Address:
     a column's name.
     ``result`` is the ID of a result that a person has shared.
     ``kind`` is what the lines of the activity page are about.
-    ``checks`` are what an audit checks in addition to the log, as `explorer.views.rows.audit_work` reads them.
+    ``checks`` are what an audit checks in addition to the log, as `explorer.views.audit_work` reads them.
     """
 
     table: str = ""

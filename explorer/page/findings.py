@@ -116,8 +116,8 @@ def audit_card(audit: Audit, address: Address, pinned_by: Audit | None = None) -
         deadline=_deadline(audit),
         tone=tone(reported[0]) if reported else "ok",
         chip="" if not reported else reported[0].label + (f" +{more}" if more else ""),
-        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {_sources(audit)}, "
-        f"{fmt.day(moment(audit.now))}",
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, "
+        f"from {_sources(audit)}, {fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),
         unchecked=len(audit.not_answered),

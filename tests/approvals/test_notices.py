@@ -40,7 +40,7 @@ def test_a_request_is_a_notice_as_long_as_it_waits(told: Office, book: NoticeBoo
     assert waiting.notice.table == str(told.table.resolve()), "as the list of tables knows it"
     told.approve(number)
     (decided,) = _all(book)
-    assert (decided.state, decided.notice.text) == ("resolved", "It is approved now by ben.")
+    assert (decided.state, decided.notice.text) == ("resolved", "Now approved by ben.")
     told.guarded().commit(told.plan())
     assert _all(book) == [decided]
 
@@ -61,6 +61,6 @@ def test_a_request_that_is_closed_waits_no_more(how: str, told: Office, book: No
 
 def test_a_notice_that_cannot_be_written_is_said_and_the_request_stays(told: Office, tmp_path: Path) -> None:
     (tmp_path / "notices").write_text("no folder")
-    with pytest.raises(StorageError, match="Request 1 is made, but no notice of it could be written"):
+    with pytest.raises(StorageError, match="Request 1 is saved, but no notice of it could be written"):
         told.ask()
     assert told.shelf.get(1).state == "asked"

@@ -377,10 +377,12 @@ def _browser(rows: list[dict[str, Any]]) -> Iterator[str]:
 def _lake(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from ("## Many tables in the browser", "")
     for kind, title in (("home", "1,000 tables of 20 commits"), ("palette", "the palette on C: 100,000 commits")):
-        yield from _header(title, "s", "goal s")
-        for row in _of(rows, kind):
+        if found := _of(rows, kind):
+            yield from _header(title, "s", "goal s")
+        for row in found:
             yield _line(row["what"], _goal_met(row, "seconds"), "" if row["goal"] is None else f"{row['goal']:g}")
-        yield ""
+        if found:
+            yield ""
     yield (
         "From the last key to the last change anywhere on the page, the middle of three turns; of the lists, from "
         "opening the address. Facets are counted without a browser. A server with an empty cache, one run."

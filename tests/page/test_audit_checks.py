@@ -118,7 +118,7 @@ def test_a_check_that_reads_nothing_that_was_chosen_says_so(catalog: Catalog) ->
 class _Auditor(OpenEntry):
     """Someone who may read reports, and no rows."""
 
-    def may(self, right: Right, shown: object) -> bool:  # noqa: ARG002  # as the protocol has it
+    def may(self, right: Right, shown: object) -> bool:
         return right is not Right.ROWS
 
 

@@ -162,7 +162,7 @@ def test_an_approved_change_commits_by_itself_where_the_rule_says_so(root: Path,
 
 def test_a_request_is_declined_with_a_note_and_withdrawn_by_its_maker(server: TwoPeople, root: Path) -> None:
     asked(server, login("ana"))
-    assert "Say why you decline it" in lead(decided(server, login("ben"), "decline", note=" "))
+    assert "Give a reason for declining it" in lead(decided(server, login("ben"), "decline", note=" "))
     declined = decided(server, login("ben"), "decline", note="use the other text")
     assert "Declined by ben" in lead(declined)
     assert "use the other text" in told(declined)

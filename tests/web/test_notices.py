@@ -162,7 +162,7 @@ def test_how_messages_are_sent_is_for_those_who_may_see_everything(
     assert server.board("ana").board().failing == ()
     assert SECRET not in told(server.window())
     assert server.board("root").board().failing[0].channel == "chat"
-    assert "does not take notices" in told(server.window("root"))
+    assert "is not accepting notices" in told(server.window("root"))
 
 
 def test_a_person_acknowledges_a_notice_and_the_record_says_so_without_the_reason(

@@ -17,9 +17,9 @@ from explorer.page.tabs.shared_results import SharedState, share_handlers, share
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import render, table_report
 from explorer.views import TableView
+from explorer.views.audit_work import CHECKS, AuditCheck, AuditWork, checks_text
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
-from explorer.views.rows.audit_work import CHECKS, AuditCheck, AuditWork, checks_text
 from explorer.views.rows.spark_work import Shareable, start_notice
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.maintenance import maintenance_entries

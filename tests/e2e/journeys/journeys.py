@@ -366,7 +366,7 @@ def maintenance(walk: Walk) -> None:
 
 
 def deep_audit(walk: Walk) -> None:
-    """t. Does the table hold what its log says, and can a colleague see the same? Ends at the link, opened by another."""
+    """t. Does the table hold what its log says, and can a colleague see it? Ends at the shared link."""
     walk.table("events")
     walk.click("link", "Audit", within="#tabs")
     for name in ("stored files", "log replay", "Parquet footers"):

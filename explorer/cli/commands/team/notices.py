@@ -164,7 +164,9 @@ def _state(each: PostedNotice) -> str:
 def _tested(*, as_json: bool) -> int:
     channels = checked_channels(in_force().values)
     if not channels:
-        raise RequestError("No channel is configured. Add [[webhooks]] or [mail] to the configuration.", field="webhooks")
+        raise RequestError(
+            "No channel is configured. Add [[webhooks]] or [mail] to the configuration.", field="webhooks"
+        )
     accepted = True
     for channel in channels:
         now = time.time()

@@ -53,7 +53,7 @@ CHECKS: Final = (
         "footers", "Parquet footers", "Compares the statistics in the log with the footer of every live file.", True
     ),
     AuditCheck(
-        "rows", "rows", "Checks constraints, NOT NULL, and generated columns on all rows, with Spark. Reads footers, too.",
+        "rows", "rows", "Checks constraints, NOT NULL, and generated columns on all rows, with Spark; also footers.",
         True,
     ),
 )  # fmt: skip
@@ -69,8 +69,8 @@ def audit_checks(text: str) -> tuple[AuditCheck, ...]:
     known = {check.name for check in CHECKS}
     if names - known:
         raise RequestError(
-            f"checks={min(names - known)[:60]} is not known. It can be: {', '.join(check.name for check in CHECKS)}, or "
-            "several with commas.",
+            f"checks={min(names - known)[:60]} is not known. It can be: {', '.join(check.name for check in CHECKS)}, "
+            "or several with commas.",
             field="checks",
             allowed=tuple(check.name for check in CHECKS),
         )
@@ -147,9 +147,7 @@ def _audited(facts: TableFacts, checks: frozenset[str], line: Line | None, job: 
         else None,
         rows=_checked_rows(facts, line, job) if "rows" in checks else None,
     )
-    return step(
-        "Checking the rules", lambda: audit(Subject(log, facts.now(), inputs=inputs, mine=my_clients()))
-    )
+    return step("Checking the rules", lambda: audit(Subject(log, facts.now(), inputs=inputs, mine=my_clients())))
 
 
 def _checked_rows(facts: TableFacts, line: Line | None, job: Job[Audit]) -> CheckReport:
