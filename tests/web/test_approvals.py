@@ -167,7 +167,7 @@ def test_a_request_is_declined_with_a_note_and_withdrawn_by_its_maker(server: Tw
     assert "Declined by ben" in lead(declined)
     assert "use the other text" in told(declined)
     asked(server, login("ana"))
-    assert "alone can withdraw it" in told(decided(server, login("cleo"), "withdraw", 2))
+    assert "who asked for this change, can withdraw it" in told(decided(server, login("cleo"), "withdraw", 2))
     assert 'data-state="withdrawn"' in lead(decided(server, login("ana"), "withdraw", 2))
     assert "is withdrawn" in lead(decided(server, login("ben"), "approve", 2))
     assert versions(root) == 2
