@@ -15,7 +15,7 @@ from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
-from explorer.core.errors import Cancelled, ExplorerError
+from explorer.core.errors import Cancelled, ExplorerError, StorageError
 from explorer.turns import Turn, in_line, own_line
 
 JobState = Literal["running", "done", "failed", "cancelled"]
@@ -269,3 +269,40 @@ class Job(Generic[Result]):
             wait([self._future], _POLL_SECONDS)
         wait([self._future], _GRACE_SECONDS)
         self._end_with(self._cancellation())
+
+
+class ThisProcess:
+    """The engine of work that this process does by itself.
+
+    Args:
+        doing: What is done, in words, until the work has a phase of its own: ``Reading the footer``.
+    """
+
+    is_shared = False
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def start_phase(self) -> str:
+        """Describe a start, which takes no time."""
+        return self._doing
+
+    @contextmanager
+    def running(self, name: str, group: str) -> Iterator[RunningTasks]:  # noqa: ARG002  # nothing is marked here
+        """Run the work."""
+        yield _NoTasks()
+
+    def failure_of(self, error: Exception) -> ExplorerError:
+        """Return the typed error for what was not foreseen."""
+        return StorageError(f"{self._doing} failed: {error}. Try again.")
+
+
+class _NoTasks:
+    """Work that counts no tasks."""
+
+    def tasks(self) -> tuple[int, int]:
+        """Return that there is nothing to count."""
+        return 0, 0
+
+    def cancel(self) -> None:
+        """Leave it to the work, which looks for a cancel between its steps."""

@@ -18,9 +18,9 @@ class Right(Enum):
     SEE = "see this table"
     ROWS = "read rows of this table"
     REPORT = "read reports about this table"
-    COMMIT = "plan and commit changes of this table"
-    REQUESTS = "see requests for approval of changes of this table"
-    APPROVE = "approve changes of this table"
+    COMMIT = "plan and commit changes to this table"
+    REQUESTS = "see requests for approval of changes to this table"
+    APPROVE = "approve changes to this table"
     NOTICES = "acknowledge or snooze notices about this table"
     ACTIVITY = "read the record of activity about this table"
 

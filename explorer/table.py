@@ -735,11 +735,11 @@ class Table(DeltaLog):
 
     def _check_rules(self) -> CheckReport:
         """Check the table's own rules; a table without any needs no engine."""
-        from explorer.core.transaction.new_files.row_constraints import row_rules
+        from explorer.core.transaction.new_files.row_constraints import named_rules
         from explorer.core.transaction.row_engine import CheckReport
 
         snapshot = self.snapshot()
-        rules = {f"{rule.kind} {rule.name}": rule.expression for rule in row_rules(snapshot)}
+        rules = named_rules(snapshot)
         return self.check(rules, snapshot.version) if rules else CheckReport(snapshot.version, ())
 
     @located

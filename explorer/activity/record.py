@@ -251,7 +251,7 @@ class ActivityRecord:
 
     def _changed(self) -> StorageError:
         return StorageError(
-            f"The activity record {self.files.current} does not end as its head says: somebody changed it. Nothing is "
+            f"The activity record {self.files.current} does not end as its head says: it was changed. Nothing is "
             f"added to it. Run: delta-explorer activity {self.files.current} --verify. To begin another record, move "
             "its files away.",
             path=str(self.files.current),

@@ -103,16 +103,16 @@ class Decisions:
         person = self._identified("ask for an approval")
         rule = self.rule_of(target, plan)
         if rule is None:
-            raise RequestError("This change needs no approval. Commit it.", field="plan")
+            raise RequestError("This change does not need approval. Commit it.", field="plan")
         if not self._may(Right.COMMIT, target.place, person):
-            raise NotAllowed("You may not plan and commit changes of this table, so you cannot ask for one.")
+            raise NotAllowed("You may not plan and commit changes to this table, so you cannot ask for approval.")
         if not (reason := reason.strip()[:LONGEST_TEXT]):
             raise RequestError("Give a reason. The commit records it.", field="reason")
         if not plan.committable:
             names = ", ".join(guard.name for guard in plan.blocking)
             raise RequestError(f"The plan cannot be committed: {names}. Ask when no guard blocks it.", field="plan")
         if plan.nothing_to_do:
-            raise RequestError("There is nothing to commit, so nothing to ask for.", field="plan")
+            raise RequestError("There is nothing to commit, so there is nothing to approve.", field="plan")
         now = self._clock()
         # Before the lock of the shelf: the source of the rows is read here.
         record, answers = plan.record(), answers_of_plan(plan)
@@ -157,7 +157,7 @@ class Decisions:
                 f"{request.asked_by.name} asked for this change, and counts as the same person as you. Another person "
                 "must approve it."
             )
-        return "" if self._may(Right.APPROVE, place, self.person) else "You may not approve changes of this table."
+        return "" if self._may(Right.APPROVE, place, self.person) else "You may not approve changes to this table."
 
     def approve(
         self, number: int, note: str, place: Place, remake: Callable[[ApprovalRequest], Plan], *, shown: str = ""
@@ -181,7 +181,7 @@ class Decisions:
         request = self.shelf.get(number)
         self._check_decides(request, place, "approved")
         if shown and shown != request.plan_digest:
-            raise RequestError("Another request was shown. Look at it again.", field="digest")
+            raise RequestError("Another request was shown. Reload the page and read it again.", field="digest")
         changes = self._changes(request, remake)
         step = self._stale(changes) if changes else self._step("approved", note)
 
@@ -199,7 +199,7 @@ class Decisions:
             RequestError: It is not open any more, or there is no note.
         """
         if not note.strip():
-            raise RequestError("Say why you decline it, so that the next plan can be better.", field="note")
+            raise RequestError("Give a reason for declining it, so that the next plan can be better.", field="note")
 
         def change(now: ApprovalRequest) -> ApprovalRequest:
             self._check_decides(now, place, "declined")
@@ -218,7 +218,7 @@ class Decisions:
 
         def change(now: ApprovalRequest) -> ApprovalRequest:
             if now.asked_by.key != person.key:
-                raise NotAllowed(f"{now.asked_by.name} asked for this change, and alone can withdraw it.")
+                raise NotAllowed(f"Only {now.asked_by.name}, who asked for this change, can withdraw it.")
             return now.after(self._step("withdrawn", note))
 
         return self._change(self.shelf.get(number), change)
@@ -250,9 +250,9 @@ class Decisions:
         person = self._identified("commit this change, which a second person must approve")
         request = self.approved_for(plan)
         if request is None or request.state == "asked":
-            waits = "" if request is None else f" Request {request.number} waits for it."
+            waits = "" if request is None else f" Request {request.number} is waiting for it."
             raise NotAllowed(
-                f"This change needs the approval of a second person.{waits or _ASK}",
+                f"This change needs approval by a second person.{waits or _ASK}",
                 reason=NEEDS_APPROVAL,
             )
         transaction = plan.txn_id if isinstance(plan, CommitPlan) else None
@@ -351,7 +351,9 @@ class Decisions:
     ) -> ApprovalRequest:
         def checked(now: ApprovalRequest) -> ApprovalRequest:
             if now.token != request.token:
-                raise RequestError("Another request has this number now. Look at it again.", field="request")
+                raise RequestError(
+                    "Another request has this number now. Reload the page and read it again.", field="request"
+                )
             return change(now)
 
         return self.shelf.change(request.number, checked, self._announce, Event(kind="approval"))
@@ -360,8 +362,8 @@ class Decisions:
         try:
             self._change(permit.request, change)
         except ExplorerError as error:
-            _log.error("what came of request %d could not be written down: %s", permit.request.number, error)
-            return f"What came of request {permit.request.number} could not be written down: {error}"
+            _log.error("the outcome of request %d could not be recorded: %s", permit.request.number, error)
+            return f"The outcome of request {permit.request.number} could not be recorded: {error}"
         return ""
 
     def _check_decides(self, request: ApprovalRequest, place: Place, what: str) -> None:
@@ -380,7 +382,7 @@ class Decisions:
             raise
         except RequestError as error:
             name = "source" if error.field == "source" else "guards"
-            return (ChangedAnswer(name, f"The change is not possible any more: {error}"),)
+            return (ChangedAnswer(name, f"The change is no longer possible: {error}"),)
         changes = changed_answers(request.answers, answers_of_plan(plan))
         if not changes and plan.nothing_to_do:
             return (ChangedAnswer("amounts", "There is nothing left to commit."),)
@@ -398,8 +400,8 @@ class Decisions:
             own = isinstance(plan, CommitPlan) and request.transaction == plan.txn_id
             if not own:
                 raise RequestError(
-                    f"A commit under request {request.number} was begun at {request.last.time[:16]} UTC, and its "
-                    "outcome is not known. Look at the request, which finds it in the log.",
+                    f"A commit under request {request.number} began at {request.last.time[:16]} UTC, and its "
+                    "outcome is not known. Open the request: it looks for the commit in the log.",
                     field="request",
                 )
         else:
@@ -412,21 +414,21 @@ class Decisions:
             )
         if not self._may(Right.APPROVE, place, approver):
             raise NotAllowed(
-                f"{approver.name} approved request {request.number}, and may not approve changes of this table any "
-                "more. Ask again, and let another person approve it.",
+                f"{approver.name} approved request {request.number}, and may not approve changes to this table "
+                "anymore. Ask again, and let another person approve it.",
                 reason=NEEDS_APPROVAL,
             )
         if not self._may(Right.COMMIT, place, request.asked_by):
             raise NotAllowed(
-                f"{request.asked_by.name} asked for this change, and may not commit changes of this table any more.",
+                f"{request.asked_by.name} asked for this change, and may not commit changes to this table anymore.",
                 reason=NEEDS_APPROVAL,
             )
 
 
-_ASK: Final = " Ask for it with a reason, in the Edit tab or with delta-explorer plan --ask."
-_PARTLY: Final = "It was interrupted, and may be partly done. Make a new plan for what remains."
+_ASK: Final = " Ask for it in the Edit tab or with delta-explorer plan --ask."
+_PARTLY: Final = "It was interrupted and may be partly done. Make a new plan for what remains."
 _NO_IDENTITY: Final = (
-    "To {}, sign in: here, nothing says who you are. A server knows people by a password file, single sign-on, or a "
+    "To {}, sign in: nothing here identifies you. A server identifies people by a password file, single sign-on, or a "
     "proxy."
 )
 

@@ -38,8 +38,8 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
         key=f"{_KEY}{request.token}",
         kind="approval",
         severity="warning",
-        title=f"Request {request.number}: {request.kind} of {request.table} waits for a second person",
-        text=f"{request.asked_by.name} asks for it: {request.reason} Approve or decline it in the table's Edit tab.",
+        title=f"Request {request.number}: {request.kind} of {request.table} is waiting for approval",
+        text=f"Reason of {request.asked_by.name}: {request.reason} · Approve or decline it in the table's Edit tab.",
         table=request.location if is_url(request.location) else os.path.realpath(folder_of(request.location)),
         name=request.table,
         version=None if request.read_version < 0 else request.read_version,
@@ -51,9 +51,9 @@ def post_request(book: NoticeBook, request: ApprovalRequest) -> None:
                 changes.post(notice)
             elif changes.is_open(notice.key):
                 by = f" by {last.by.name}" if last.by is not None else ""
-                changes.resolve(msgspec.structs.replace(notice, text=f"It is {request.state} now{by}."))
+                changes.resolve(msgspec.structs.replace(notice, text=f"Now {request.state}{by}."))
     except StorageError as error:
-        state = "made" if request.state == "asked" else request.state
+        state = "saved" if request.state == "asked" else request.state
         raise error.with_facts(
             message=f"Request {request.number} is {state}, but no notice of it could be written. {error.message}"
         ) from error

@@ -149,8 +149,8 @@ class ApprovalRequest(JsonRecord, frozen=True, kw_only=True):
         state = STEPS[step.what].get(self.state)
         if state is None:
             raise RequestError(
-                f"Request {self.number} is {self.state}{_by(self.last)}, so it cannot be {_DONE[step.what]} any more. "
-                "Look at it again.",
+                f"Request {self.number} is {self.state}{_by(self.last)}, so it can no longer be {_DONE[step.what]}. "
+                "Read it again.",
                 field="request",
             )
         changed = msgspec.structs.replace(self, state=state, steps=(*self.steps, step))
@@ -171,7 +171,7 @@ class ApprovalRequest(JsonRecord, frozen=True, kw_only=True):
             )
         if now > (ends := datetime.fromisoformat(self.valid_until)):
             raise RequestError(
-                f"Request {self.number} could be approved and committed until {ends:%Y-%m-%d %H:%M} UTC. Ask again.",
+                f"Request {self.number} expired at {ends:%Y-%m-%d %H:%M} UTC. Ask again.",
                 field="request",
             )
 

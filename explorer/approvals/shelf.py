@@ -261,7 +261,7 @@ class Shelf:
 
     def _changed(self, number: int) -> StorageError:
         return StorageError(
-            f"Request {number} in {self.folder} is not as the activity record says: something else than this program "
+            f"Request {number} in {self.folder} does not match the activity record: something other than this program "
             "changed it. It cannot be approved or committed. Find out who did this, and ask again.",
             path=str(self._path(number)),
             reason="approvals",
@@ -270,7 +270,7 @@ class Shelf:
     def _replace(self, request: ApprovalRequest, announce: Announce, event: Event) -> None:
         content = encoded(request)
         if len(content) > _LARGEST:
-            raise RequestError("The plan is too large to be asked for. Ask for a smaller change.", field="plan")
+            raise RequestError("The plan is too large for a request. Plan a smaller change.", field="plan")
         beside = self._next(request.number)
         with self._failing():
             _write(beside, content, self._mode)

@@ -290,7 +290,7 @@ def _open_keys(connection: sqlite3.Connection, beginning: str) -> tuple[str, ...
 def _reason(text: str) -> str:
     reason = _harmless(" ".join(text.split()), _LONGEST_REASON)
     if not reason:
-        raise RequestError("A reason is missing. Say why, for those who come after you.", field="reason")
+        raise RequestError("A reason is missing. Say why, for others to read.", field="reason")
     return reason
 
 

@@ -15,6 +15,7 @@ from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import safe_path
 from explorer.views.act.intent_form import offered_kinds
+from explorer.views.audit_work import AuditCheck, audit_checks, checks_text
 from explorer.views.layout.groups import FILE_COLOURINGS
 from explorer.views.many_tables.choice import FacetChoice
 from explorer.views.table.comparison import CHANGES
@@ -79,6 +80,7 @@ _KEYS = {
     "range": "range",
     "result": "result",
     "kind": "kind",
+    "checks": "checks",
 }
 _ANSWER = "f."
 _MOST_ANSWERS = 400
@@ -120,6 +122,7 @@ class Address:
     a column's name.
     ``result`` is the ID of a result that a person has shared.
     ``kind`` is what the lines of the activity page are about.
+    ``checks`` are what an audit checks in addition to the log, as `explorer.views.audit_work` reads them.
     """
 
     table: str = ""
@@ -173,6 +176,7 @@ class Address:
     range: str = ""
     result: str = ""
     kind: str = ""
+    checks: str = ""
     answers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -197,6 +201,8 @@ class Address:
                 allowed = tuple(filter(None, choices))
                 message = f"{_KEYS[name]}={value} is not known. It can be: {', '.join(allowed)}."
                 raise RequestError(message, field=_KEYS[name], allowed=allowed)
+        if address.checks:
+            address = replace(address, checks=checks_text(audit_checks(address.checks)))
         if address.facets:
             address = replace(address, facets=FacetChoice.parse(address.facets).text)
         # Addresses of earlier releases have zoom=0 and zoom=1: the part that was on show is not known, so all is shown.
@@ -291,6 +297,11 @@ class Address:
     def turned(self, facet: str, value: str) -> str:
         """Return the query with a value of a facet chosen that was not, or not chosen that was."""
         return self.to(facets=self.choice.turned(facet, value).text, page=None)
+
+    @property
+    def audit_checks(self) -> tuple[AuditCheck, ...]:
+        """What an audit checks in addition to the log."""
+        return audit_checks(self.checks)
 
     @property
     def window(self) -> tuple[int, int] | None:

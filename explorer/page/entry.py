@@ -100,8 +100,9 @@ _MESSAGES: Final = {
         "row row-keys row-read row-cancel profile profile-cancel erasure erasure-cancel erasure-share",
         # The lines of the log hold bounds, which are values of rows.
         "pair-rows pair-rows-cancel raw",
-        "changes-share differences-share story-share pair-share profile-share",
+        "changes-share differences-share story-share pair-share profile-share audit-share audit-rows",
     ),
+    Right.REPORT: ("audit-run audit-cancel",),
     Right.NOTICES: ("notice",),
     Right.APPROVE: ("request-approve request-decline",),
     Right.COMMIT: (
@@ -135,6 +136,7 @@ ROWS_OPENED: Final = frozenset(
         "profile",
         "erasure",
         "pair-rows",
+        "audit-rows",
         "look",
     ]
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from explorer import formatting as fmt
@@ -15,6 +15,14 @@ from explorer.views.act.intent_form import answers_of
 from explorer.views.card import TONES
 
 _MOST_NAMED = 3
+_SOURCES = {
+    "log": "the log",
+    "files": "the stored files",
+    "replay": "a replay of the log",
+    "chain": "a saved chain head",
+    "rows": "the rows",
+    "footers": "the footers",
+}
 _COUNTED = {"error": "wrong", "warning": "warning", "info": "note"}
 
 
@@ -40,6 +48,7 @@ class FindingView:
         worst: Whether it is the first of those to act on.
         rule, subject: What it is the finding of.
         undo: The way to what undoes the commit that caused it; None where no one commit did.
+        can_be_pinned: The log alone shows it, by which a case checks its pins.
     """
 
     tone: str
@@ -53,6 +62,7 @@ class FindingView:
     rule: str
     subject: str
     undo: LinkedText | None = None
+    can_be_pinned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +94,21 @@ class AuditCard:
     unchecked: int
 
 
-def audit_card(audit: Audit, address: Address) -> AuditCard:
-    """Return what a page shows of an audit, with links that start from its address."""
+def audit_card(audit: Audit, address: Address, pinned_by: Audit | None = None) -> AuditCard:
+    """Return what a page shows of an audit, with links that start from its address.
+
+    Args:
+        audit: The audit.
+        address: The address of the page.
+        pinned_by: The audit by which a case checks its pins, if it is another one.
+    """
     reported = audit.findings
     more = len(reported) - 1
     findings = tuple(finding_view(finding, address, worst=not place) for place, finding in enumerate(reported))
+    if pinned_by is not None:
+        pinned = {(finding.rule, finding.subject) for finding in pinned_by.findings}
+        findings = tuple(replace(each, can_be_pinned=(each.rule, each.subject) in pinned) for each in findings)
     answered = len(audit.results) - len(audit.not_answered)
-    sources = "log and files" if audit.checked_files else "the log alone"
     return AuditCard(
         version=audit.version,
         findings=findings,
@@ -98,12 +116,18 @@ def audit_card(audit: Audit, address: Address) -> AuditCard:
         deadline=_deadline(audit),
         tone=tone(reported[0]) if reported else "ok",
         chip="" if not reported else reported[0].label + (f" +{more}" if more else ""),
-        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, from {sources}, "
-        f"{fmt.day(moment(audit.now))}",
+        basis=f"{answered} of {fmt.plural(len(audit.results), 'rule')} checked, v{audit.version}, "
+        f"from {_sources(audit)}, {fmt.day(moment(audit.now))}",
         checked=tuple(rule.title for rule in audit.silent),
         unanswered=_unanswered(audit),
         unchecked=len(audit.not_answered),
     )
+
+
+def _sources(audit: Audit) -> str:
+    """Return what an audit has read."""
+    read = [_SOURCES[part] for part in audit.basis]
+    return "the log alone" if len(read) == 1 else f"{', '.join(read[:-1])} and {read[-1]}"
 
 
 def tone(finding: Finding) -> str:

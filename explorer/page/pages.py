@@ -259,7 +259,8 @@ def _table(
         ask()
         shown = tab.view(view, address, work)
         card = None if audit is None else audit_card(audit, address)
-        values = shown.values | _shared(view, address) | {"card": card}
+        of_tab = card if shown.audit is None else audit_card(shown.audit, address, pinned_by=audit)
+        values = shown.values | _shared(view, address) | {"card": of_tab}
         regions |= render_blocks(shown.template or tab.template, **values)
         regions["bar"] = _bar_of_version(view, address, card, may_commit=may_commit, person=person)
     except ExplorerError as error:

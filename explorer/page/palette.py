@@ -37,7 +37,11 @@ _SHOWN_TABLES: Final = 10
 _ON_SHOW: Final = "on show"
 _TIME: Final = 1_000.0
 """What a version or a time scores: the text says it, and nothing else means it better."""
-_WEIGHTS: Final = {"tab": 9.0, "action": 6.0, "help": 2.0, "page": 7.0}
+_WEIGHTS: Final = {"tab": 9.0, "action": 6.0, "help": 2.0, "page": 7.0, "feed": 8.0}
+_FEEDS: Final = (
+    ("recorded", "Recorded changes", "rows that the change feed recorded"),
+    ("inferred", "Recorded or inferred changes", "where the feed was off, from the files added and removed"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +163,10 @@ def answered(context: PaletteContext, text: str, recents: Sequence[Name]) -> Ans
         if (count := matches.by_kind.get(kind, 0))
     )
     total = len(dated) + len(fixed) + matches.total
+    spread = matches.spread and matches.total == total
     return Answer(
         (Group("", tuple(ranked[:MOST_SHOWN])),) if ranked else (),
-        words, note, total, counts, matches.spread, names.state(),
+        words, note, total, counts, spread, names.state(),
     )  # fmt: skip
 
 
@@ -228,11 +233,16 @@ def _fixed(context: PaletteContext) -> list[Option]:
             about = _ON_SHOW if tab.key == address.tab else ""
             key = ("tab", "", "", tab.key)
             options.append(Option("tab", tab.label, about, address.to(tab=tab.key, **at_rest), keys=keys, recent=key))
+        for feed, title, about in _FEEDS:
+            href = address.to(tab="changes", feed=feed, **at_rest)
+            options.append(Option("feed", title, about, href, keys="r" if address.tab == "changes" else ""))
         options += _changes(view, address, may_commit=context.may_commit)
     if context.has_home:
         home = Address()
         if view is not None or address.table:
             options.append(Option("page", "All tables", "the list of tables", home.to(), keys="g l"))
+        if address.show != "timeline":
+            options.append(Option("page", "Timeline", "commits of all tables over time", home.to(show="timeline")))
         if address.show != "activity":
             options.append(Option("page", "Activity", "commits made with this program", home.to(show="activity")))
     options += [

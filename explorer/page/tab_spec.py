@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from explorer.auditing import Aspect
+from explorer.auditing import Aspect, Audit
 from explorer.core.protocol.json_values import encode_json
 from explorer.page.address import Address
 from explorer.page.window import Handler, NewWindow, TabWork, Window, WindowWork
@@ -33,6 +33,7 @@ class Tab:
         figure, drawn: The chart, if there is one, and what its data follow from.
         template: Another template than the tab's own.
         needs_spark: What it offers next needs Spark.
+        audit: The audit whose findings it shows, where that is not the one of the log alone.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Tab:
     drawn: tuple[object, ...] = ()
     template: str = ""
     needs_spark: bool = False
+    audit: Audit | None = None
 
 
 @dataclass(frozen=True, slots=True)

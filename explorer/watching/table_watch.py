@@ -135,7 +135,7 @@ def unreadable(place: WatchedPlace, error: ExplorerError, now: datetime) -> Noti
 
 def vanished(place: WatchedPlace, now: datetime) -> Notice:
     """Return the notice that a table is not there any more."""
-    text = "It was watched before, and there is no Delta table now. Find out who moved or deleted it."
+    text = "There is no Delta table here anymore. Find out who moved or deleted it."
     return place.notice("table", "unreadable", "is gone", text, when=now)
 
 
@@ -149,9 +149,9 @@ def went_back(place: WatchedPlace, before: int, latest: int, now: datetime) -> N
     return place.notice(
         "table",
         f"went back:{before}:{latest}",
-        f"its log ends at v{latest}, and v{before} was seen before",
-        "Commits were taken away, or it is another table in the same place. Find out which. From now on, commits after "
-        f"v{latest} are new.",
+        f"its log ends at v{latest}, but v{before} was there before",
+        "Commits were removed, or this is another table in the same place. Find out which. From now on, commits after "
+        f"v{latest} count as new.",
         when=now,
         version=latest,
     )
@@ -170,7 +170,7 @@ def tripped(place: WatchedPlace, wires: Sequence[Tripwire], history: History, af
     news, by_name = TableNews(), {wire.name: wire for wire in wires}
     for wire in wires:
         if isinstance(wire, Silence):
-            title = f"{wire.name}: there is a commit again"
+            title = f"{wire.name}: it commits again"
             over = place.notice("tripwire", wire.name, title, when=now, severity=wire.severity)
             news.silences[f"tripwire:{wire.name}:"] = over
     for alarm in alarms(wires, history, milliseconds(now), after=after):
@@ -242,18 +242,18 @@ def changed_verdicts(
         elif was in ("no", "wrong") and is_ == "yes":
             title, text = (
                 f"{client} can {operation} it again",
-                f"At v{versions[0]} it could not, at v{versions[1]} it can.",
+                f"At v{versions[0]} it could not; at v{versions[1]} it can.",
             )
             news.ends.append(place.notice("verdict", name, title, text, when=now, version=versions[1]))
     return news
 
 
 def _lost(client: str, operation: str, access: Access, versions: tuple[int, int]) -> tuple[str, str]:
-    before, after = f"At v{versions[0]} it could", f"at v{versions[1]}"
+    before, after = f"At v{versions[0]} it could", f"at v{versions[1]} it"
     if access == "wrong":
         doing = {"read": "reading", "write": "writing"}[operation]
         return (
             f"{client} gets wrong results when {doing} it",
-            f"{before}, {after} it answers wrongly, without an error.",
+            f"{before}; {after} returns wrong results without an error.",
         )
-    return f"{client} can no longer {operation} it", f"{before}, {after} it refuses."
+    return f"{client} can no longer {operation} it", f"{before}; {after} refuses."

@@ -183,7 +183,7 @@ class NoticeBoard:
         except RequestError:
             found = None
         if found is None:
-            raise RequestError("There is no such notice now. It may be resolved: reload the page.", field="notice")
+            raise RequestError("This notice is no longer there. It may be resolved: reload the page.", field="notice")
         return found
 
     def deal(self, line: BoardLine, choice: str, *, by: str, reason: str) -> PostedNotice:

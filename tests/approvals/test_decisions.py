@@ -60,7 +60,7 @@ def test_the_digest_of_a_commit_is_that_of_its_plan_with_and_without_an_approval
 def test_an_approval_is_used_once(office: Office) -> None:
     office.approve(office.ask().number)
     office.guarded().commit(office.plan())
-    with pytest.raises(NotAllowed, match="needs the approval of a second person"):
+    with pytest.raises(NotAllowed, match="needs approval by a second person"):
         office.guarded().commit(office.plan(DESCRIBE | {"description": "once more"}))
     unset = office.opened().plan({"kind": "set-description", "description": ""}, user="ana")
     with pytest.raises(NotAllowed):
@@ -104,13 +104,13 @@ def test_nobody_approves_what_they_asked_for(office: Office) -> None:
 
 
 def test_somebody_without_an_identity_neither_asks_nor_approves_nor_commits(office: Office) -> None:
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.desk(None).ask(TARGET, office.plan(), "why")
     number = office.ask().number
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.desk(None).approve(number, "", TARGET.place, office.remake)
     office.approve(number)
-    with pytest.raises(NotAllowed, match="nothing says who you are"):
+    with pytest.raises(NotAllowed, match="nothing here identifies you"):
         office.guarded(None).commit(office.plan())
 
 
@@ -129,7 +129,7 @@ def test_an_approval_counts_for_the_one_who_asked_and_for_the_change_that_was_as
 def test_a_right_that_is_gone_at_the_commit_is_gone(office: Office, who: str, right: Right) -> None:
     office.approve(office.ask().number)
     office.lost.add((who, right))
-    with pytest.raises(NotAllowed, match=f"^{who} .* any more"):
+    with pytest.raises(NotAllowed, match=f"^{who} .* anymore"):
         office.guarded().commit(office.plan())
     assert office.opened().latest_version() == 1
     office.lost.clear()
@@ -219,14 +219,14 @@ def test_clocks_that_differ_are_said_and_nothing_is_approved(office: Office) -> 
 
 def test_what_is_over_stays_over(office: Office) -> None:
     declined, withdrawn = office.ask().number, office.ask(DROP).number
-    with pytest.raises(RequestError, match="Say why"):
+    with pytest.raises(RequestError, match="Give a reason for declining"):
         office.desk("ben").decline(declined, "  ", TARGET.place)
     assert office.desk("ben").decline(declined, "not now", TARGET.place).last.note == "not now"
-    with pytest.raises(NotAllowed, match="alone can withdraw"):
+    with pytest.raises(NotAllowed, match="Only ana, who asked"):
         office.desk("ben").withdraw(withdrawn)
     office.desk("ana").withdraw(withdrawn)
     for number in at_least_one([declined, withdrawn]):
-        with pytest.raises(RequestError, match="any more"):
+        with pytest.raises(RequestError, match="no longer"):
             office.approve(number)
     with pytest.raises(NotAllowed):
         office.guarded().commit(office.plan())
@@ -346,9 +346,9 @@ def test_a_request_that_something_else_changed_counts_for_nothing(office: Office
     document |= {"state": "approved", "approvedBy": document["askedBy"] | {"name": "ben", "subject": "b"}}
     path.write_bytes(json.dumps(document).encode())
     for use in at_least_one([office.shelf.get, office.approve]):
-        with pytest.raises(StorageError, match="something else than this program changed it"):
+        with pytest.raises(StorageError, match="something other than this program changed it"):
             use(number)
-    with pytest.raises(StorageError, match="something else"):
+    with pytest.raises(StorageError, match="something other"):
         office.guarded().commit(office.plan())
     assert office.opened().latest_version() == 1
 
@@ -359,7 +359,7 @@ def test_an_earlier_state_that_is_put_back_counts_for_nothing(office: Office) ->
     approved = path.read_bytes()
     office.guarded().commit(office.plan())
     path.write_bytes(approved)
-    with pytest.raises(StorageError, match="something else"):
+    with pytest.raises(StorageError, match="something other"):
         office.guarded().commit(office.plan())
     assert office.opened().latest_version() == 2
 

@@ -34,13 +34,13 @@ def test_a_request_is_a_notice_as_long_as_it_waits(told: Office, book: NoticeBoo
     number = told.ask(reason="the steward wants it").number
     (waiting,) = _all(book)
     assert (waiting.state, waiting.notice.kind, waiting.notice.name) == ("open", "approval", TARGET.name)
-    assert waiting.notice.title == f"Request {number}: set-description of lake/orders waits for a second person"
-    assert "ana asks for it: the steward wants it" in waiting.notice.text
+    assert waiting.notice.title == f"Request {number}: set-description of lake/orders is waiting for approval"
+    assert "Reason of ana: the steward wants it" in waiting.notice.text
     assert waiting.notice.version == 1
     assert waiting.notice.table == str(told.table.resolve()), "as the list of tables knows it"
     told.approve(number)
     (decided,) = _all(book)
-    assert (decided.state, decided.notice.text) == ("resolved", "It is approved now by ben.")
+    assert (decided.state, decided.notice.text) == ("resolved", "Now approved by ben.")
     told.guarded().commit(told.plan())
     assert _all(book) == [decided]
 
@@ -97,6 +97,6 @@ def test_a_request_that_something_else_changed_closes_no_notice(told: Office, bo
 
 def test_a_notice_that_cannot_be_written_is_said_and_the_request_stays(told: Office, tmp_path: Path) -> None:
     (tmp_path / "notices").write_text("no folder")
-    with pytest.raises(StorageError, match="Request 1 is made, but no notice of it could be written"):
+    with pytest.raises(StorageError, match="Request 1 is saved, but no notice of it could be written"):
         told.ask()
     assert told.shelf.get(1).state == "asked"

@@ -46,6 +46,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "commits": commits.measure,
     "audits": audits.measure,
     "browser": browser.measure,
+    "lake": browser.measure_lake,
     "widget": widget.measure,
     "spark": rows.measure,
     "writes": writes.measure,

@@ -103,7 +103,7 @@ def test_two_browsers_through_the_whole_approval(browser: Any, pages: Pages) -> 
     ana.locator('[data-outcome="committed"]').wait_for()
     settle(ana)
     receipt = ana.locator(".receipt-facts").inner_text()
-    for text in ("ana", "ben", "agreed with the shop", "digest that was approved"):
+    for text in ("ana", "ben", "agreed with the shop", "digest of the approved plan"):
         assert text in receipt, text
     picture(ana, "7-receipt")
     ben.reload()

@@ -89,6 +89,25 @@ def test_changes_and_differences_of_two_versions_are_there_and_read_again(opened
     assert "rows that differ" in page.locator("#row-differences").inner_text()
 
 
+def test_recorded_and_inferred_changes_are_a_key_apart(opened: Any) -> None:
+    page = opened(f"{FEED}&tab=changes&v=12&c=11")
+    where = page.get_by_role("group", name="Where changes are taken from")
+    assert where.locator("[aria-current]").inner_text() == "recorded"
+    for chosen, shown in (("inferred", "recorded or inferred"), ("recorded", "recorded")):
+        page.keyboard.press("r")
+        settle(page)
+        assert f"feed={chosen}" in page.url
+        assert where.locator("[aria-current]").inner_text() == shown
+    # In a field, a letter is a letter; elsewhere, r means nothing.
+    page.locator("#changes-where").press_sequentially("r")
+    assert "feed=recorded" in page.url
+    page.goto(page.url.replace("tab=changes", "tab=files"))
+    settle(page)
+    page.keyboard.press("r")
+    settle(page)
+    assert "tab=files" in page.url
+
+
 def test_inferred_updates_are_paired_by_the_key_that_a_person_names(opened: Any) -> None:
     page = opened(f"{FEED}&tab=changes&v=12&c=11&feed=inferred")
     page.locator("#changes-keys").fill("id")

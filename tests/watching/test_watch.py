@@ -107,7 +107,7 @@ def test_a_silence_is_over_with_the_next_commit(lake: Path, book: NoticeBook) ->
     small_logs.write_log(lake / "orders", [[committed(1), small_logs.add("4.parquet", 100)]], 2)
     watch_of(lake, book).look()
     assert titles(book) == []
-    assert titles(book, everything=True) == ["lake/orders: late: there is a commit again"]
+    assert titles(book, everything=True) == ["lake/orders: late: it commits again"]
 
 
 def test_a_log_that_went_back_and_a_table_that_is_gone_are_told(lake: Path, book: NoticeBook) -> None:
@@ -115,7 +115,7 @@ def test_a_log_that_went_back_and_a_table_that_is_gone_are_told(lake: Path, book
     watch_of(lake, book).look()
     (lake / "orders" / "_delta_log" / f"{2:020}.json").unlink()
     assert [watch_of(lake, book).look().posted for _ in range(2)] == [1, 0]
-    assert titles(book) == ["lake/orders: its log ends at v1, and v2 was seen before"]
+    assert titles(book) == ["lake/orders: its log ends at v1, but v2 was there before"]
     shutil.move(lake / "items", lake.parent / "elsewhere")
     assert [watch_of(lake, book).look().posted for _ in range(2)] == [1, 0]
     assert "lake/items: is gone" in titles(book)
@@ -137,7 +137,7 @@ def test_a_client_that_loses_a_table_and_one_that_has_it_again_are_told(
     assert [watch_of(lake, book).look().posted for _ in range(2)] == [1, 0]
     (posted,) = book.notices()
     assert posted.notice.title == "lake/orders: delta-spark 0.8.0 can no longer read it"
-    assert posted.notice.text.startswith("At v1 it could, at v2 it refuses.")
+    assert posted.notice.text.startswith("At v1 it could; at v2 it refuses.")
     assert (posted.notice.kind, posted.notice.severity) == ("verdict", "error")
     small_logs.write_log(lake / "orders", [[committed(1, "DROP FEATURE"), small_logs.PROTOCOL]], 3)
     watch_of(lake, book).look()

@@ -132,7 +132,7 @@ def test_two_people_from_the_plan_to_the_receipt(server: TwoPeople, root: Path) 
     commit(ana)
     assert "step=receipt" in ana.session.query
     assert versions(root) == 3
-    for text in at_least_one(["ben", "approved by", "asked by", "digest that was approved", "as agreed"]):
+    for text in at_least_one(["ben", "approved by", "asked by", "digest of the approved plan", "as agreed"]):
         assert text in lead(ana), text
     later = server.window(f"?t={TABLE}&tab=act&v=2&step=receipt", login("vic")).settle()
     assert "approved by" in lead(later), "the log itself names both"
@@ -156,12 +156,12 @@ def test_an_approved_change_commits_by_itself_where_the_rule_says_so(root: Path,
 
 def test_a_request_is_declined_with_a_note_and_withdrawn_by_its_maker(server: TwoPeople, root: Path) -> None:
     asked(server, login("ana"))
-    assert "Say why you decline it" in lead(decided(server, login("ben"), "decline", note=" "))
+    assert "Give a reason for declining it" in lead(decided(server, login("ben"), "decline", note=" "))
     declined = decided(server, login("ben"), "decline", note="use the other text")
     assert "Declined by ben" in lead(declined)
     assert "use the other text" in told(declined)
     asked(server, login("ana"))
-    assert "alone can withdraw it" in told(decided(server, login("cleo"), "withdraw", 2))
+    assert "who asked for this change, can withdraw it" in told(decided(server, login("cleo"), "withdraw", 2))
     assert 'data-state="withdrawn"' in lead(decided(server, login("ana"), "withdraw", 2))
     assert "is withdrawn" in lead(decided(server, login("ben"), "approve", 2))
     assert versions(root) == 2
@@ -233,10 +233,10 @@ def test_no_account_of_the_maker_and_nobody_without_an_account_approves(
 def test_a_login_without_an_identity_cannot_ask(root: Path, tmp_path: Path) -> None:
     server = TwoPeople(root, tmp_path / "state", roles=None)
     window = planned(server, Identity("s", "", KnownBy.TOKEN))
-    assert "nothing says who you are" in lead(window)
+    assert "nothing here identifies you" in lead(window)
     assert 'id="ask"' not in lead(window)
     window.ask("request-ask", reason="please", digest=digest(window))
-    assert "nothing says who you are" in told(window.settle())
+    assert "nothing here identifies you" in told(window.settle())
     commit(window)
     assert versions(root) == 2
 

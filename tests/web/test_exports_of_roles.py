@@ -20,7 +20,7 @@ from explorer.page.tabs import TABS
 from explorer.rights import ROLES, Right
 from tests.support.at_least_one import at_least_one
 from tests.support.pages.open_windows import Window
-from tests.web.test_roles import NAMES, SECRET, Server, settled, table, told
+from tests.web.test_roles import NAMES, SECRET, Server, table, told
 
 VALUES: Final = ("own-row", "own-row-2")
 """Values of rows of the own table; the log has them as the bounds of a column."""
@@ -53,7 +53,7 @@ def files_of(window: Window, export: str) -> dict[str, str]:
     for form in ("csv", "json", "parquet", "copy"):
         before = len(window.heard)
         window.ask("download", list=export, format=form)
-        settled(window, 6)
+        window.settle()
         for message in window.heard[before:]:
             if message.get("kind") == "file":
                 text = message["text"]
@@ -76,7 +76,7 @@ def test_every_export_arrives_where_its_right_is_and_without_values_of_rows_for_
         window.ask("go", query=f"?t={NAMES['own']}&tab={shown}&column=word")
         if export == "case-report":
             window.ask("pin", pin="commit", version=1)
-        settled(window)
+        window.settle()
         # What the page itself says is another test; here it is about what is exported.
         window.host.heard.clear()
         files = files_of(window, export)

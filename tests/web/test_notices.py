@@ -161,7 +161,7 @@ def test_how_messages_are_sent_is_for_those_who_may_see_everything(
     assert server.board("ana").board().failing == ()
     assert SECRET not in told(server.window())
     assert server.board("root").board().failing[0].channel == "chat"
-    assert "does not take notices" in told(server.window("root"))
+    assert "is not accepting notices" in told(server.window("root"))
 
 
 def test_a_person_acknowledges_a_notice_and_the_record_says_so_without_the_reason(
@@ -252,19 +252,19 @@ def test_all_windows_share_one_reading_until_something_is_written(
     for _ in range(3):
         for window in windows:
             window.session._look_for_notices()
-            settled(window, 3)
+            window.settle()
     assert store.opened == read, "nothing was written since"
     # Another program posts one, and each window is told.
     book.post(notice("new", title="new-title", text="new-text", table=str(root / TABLES["own"]), name=TABLES["own"]))
     for window in windows:
         window.session._look_for_notices()
-        settled(window)
+        window.settle()
     assert store.opened == read + 2, "the notices, and how messages are sent"
     assert ["new-title" in told(window) for window in windows] == [True, True, False, True, True], "ben has no right"
     # What one window does, the others see with the next look; the time alone ends a snooze.
     deal(windows[0], book, "new", choice="1 hour")
     windows[1].session._look_for_notices()
-    assert "new-title" not in settled(windows[1]).session.drawing.shown.regions.get("home-notices", "")
+    assert "new-title" not in windows[1].settle().session.drawing.shown.regions.get("home-notices", "")
     assert "new" not in {line.posted.notice.key for line in server.board("root").board().lines}
     clock.pass_(3 * 3_600)
     assert "new" in {line.posted.notice.key for line in server.board("root").board().lines}

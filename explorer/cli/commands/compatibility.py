@@ -94,7 +94,7 @@ def compatibility(
         note(f"Who wrote the table is not known: {unknown}")
     listing(_HEADINGS, map(_row, rows), "No client is known.", whole=("client", "read", "write"))
     if after is not None:
-        listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or gives wrong answers.")
+        listing(_LOSS_HEADINGS, map(_loss_row, lost), "No known client loses access or returns wrong results.")
 
 
 def _requirements(

@@ -392,7 +392,7 @@ def _consequences(plan: Plan) -> Iterable[tuple[str, object]]:
 
 def _clients(groups: Sequence[LossGroup]) -> str:
     if not groups:
-        return "No known client loses access or gives wrong answers."
+        return "No known client loses access or returns wrong results."
     return " ".join(map(_group, groups))
 
 

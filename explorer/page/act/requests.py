@@ -25,7 +25,7 @@ from explorer.views.problems import Problem, problem_of
 _MOST_SHOWN: Final = 50
 _MOST_OPEN: Final = 8
 _NO_APPROVALS: Final = (
-    "No change on this server needs the approval of a second person. [[two_people]] in its configuration says which do."
+    "No change on this server needs approval by a second person. [[two_people]] in its configuration sets which do."
 )
 
 
@@ -81,7 +81,7 @@ class RequestDesk:
         approvals = self.approvals
         if approvals is None or (rule := approvals.rule(name, plan)) is None:
             return Standing()
-        why_not = "" if approvals.person is not None else "Sign in to ask: here, nothing says who you are."
+        why_not = "" if approvals.person is not None else "Sign in to ask for approval: nothing here identifies you."
         return Standing(True, approvals.standing(name, plan), rule.commits == "itself", why_not)
 
     def only_decides(self, name: str) -> bool:
@@ -127,7 +127,7 @@ def number_of(address: Address) -> int:
     """
     text = address.request
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise RequestError(f"request={text[:40]} is no number of a request.", field="request")
+        raise RequestError(f"request={text[:40]} is not the number of a request.", field="request")
     return int(text)
 
 
@@ -175,7 +175,7 @@ class RequestMessages:
         window, approvals = self._window, self._desk.needed_approvals()
         state = window.work.of(ActDesk).state
         if not isinstance(state, Ready):
-            raise RequestError("There is no plan to ask for. Make one first.", field="plan")
+            raise RequestError("There is no plan to approve. Make one first.", field="plan")
         plan, name = state.draft.plan, state.draft.question.table
         if message.text("digest") != plan.digest:
             raise RequestError("The plan has changed since it was shown. Read it again.", field="digest")
@@ -211,7 +211,7 @@ class RequestMessages:
         address = Address.parse(self._window.query)
         number = number_of(address)
         if message.text("request") != str(number):
-            raise RequestError("Another request was shown. Look at it again.", field="request")
+            raise RequestError("Another request was shown. Reload the page and read it again.", field="request")
         return address.table, number, message.text("note", LONGEST_TEXT)
 
     def _do(self, message: Message, number: int, call: Callable[[], object]) -> None:

@@ -628,6 +628,8 @@ export class Page {
     }
     if (target instanceof Element && target.closest(".grid") && event.key !== "?") return;
     if (this.palette.plainKey(event)) return;
+    const own = event.key.length === 1 && this.root.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
+    if (own) return this.stop(event, () => this.go(own.getAttribute("href")));
     const steps = this.place("steps");
     if (event.key === "?") return this.stop(event, () => this.act("shortcuts"));
     if (!steps) return;

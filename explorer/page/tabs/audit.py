@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from explorer.core.compatibility.matrix import MatrixRow
-from explorer.core.errors import ExplorerError
+from explorer.core.errors import ExplorerError, NotAllowed
 from explorer.page.address import Address
+from explorer.page.kept_results import KeptResults
 from explorer.page.tab_spec import Page, Tab, TabSpec, arranged, listed
-from explorer.page.window import WindowWork
+from explorer.page.tabs.data_messages import begin_reading
+from explorer.page.tabs.shared_results import SharedState, share_handlers, shared_state
+from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.report import render, table_report
 from explorer.views import TableView
+from explorer.views.audit_work import CHECKS, AuditCheck, AuditWork, checks_text
 from explorer.views.listing import Listing
 from explorer.views.problems import Problem, problem_of
+from explorer.views.rows.spark_work import Shareable, start_notice
 from explorer.views.table.clients import client_listing, clients_in_use, newest_releases
 from explorer.views.table.maintenance import maintenance_entries
 from explorer.views.table.retention_curve import RetentionCurve, retention_curve
 from explorer.views.table.settings import settings_listing, settings_people
 
 _SHOWN: Final = 6
-_DEEPER: Final = ("--files", "--verify", "--footers", "--rows")
-"""What a page does not ask, as it costs more than the log."""
+
+
+class CheckWork:
+    """At most one audit that checks more than the log, for one window.
+
+    Args:
+        changed: Called, on any thread, when what is to be shown has changed.
+        kept: Results that people share; None where nobody else can open an address.
+    """
+
+    def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
+        self.audits, self.kept = AuditWork(changed), kept
+
+    def stop_reading(self) -> None:
+        """Stop a running audit."""
+        self.audits.cancel()
+
+    def start(self, view: TableView, address: Address) -> None:
+        """Begin the checks that an address names."""
+        self.audits.start(view.facts, address.audit_checks)
+
+    def shareable(self, view: TableView, address: Address) -> Shareable:
+        """Return the result as others can open it."""
+        return self.audits.shareable(view.facts, address.audit_checks)
 
 
 def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
@@ -34,8 +63,40 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
         "access_counts": _counts((*mine, *clients)),
     }
     values["signer"] = work.signer
-    values["deeper"] = shlex.join(["delta-explorer", "audit", view.facts.location, *_DEEPER])
-    return Tab(values | _retention(view, address) | _settings(view, address))
+    values |= _more_checks(view, address, work.of(CheckWork))
+    found = work.of(CheckWork).audits.found(view.facts, address.audit_checks)
+    wants_rows = found is None and any(check.name == "rows" for check in address.audit_checks)
+    return Tab(values | _retention(view, address) | _settings(view, address), needs_spark=wants_rows, audit=found)
+
+
+def _more_checks(view: TableView, address: Address, work: CheckWork) -> dict[str, Any]:
+    """Return what is said of the checks in addition to the log: those to choose from, and how far they are."""
+    chosen = address.audit_checks
+    # A person who may not read rows has no result of others, as it may hold values of rows.
+    shared = shared_state(work.shareable(view, address), work.kept, address) if view.values else SharedState()
+    options = [f"--{check.name}" for check in chosen or CHECKS]
+    return {
+        "checks": tuple((check, check in chosen, _turned(address, check)) for check in CHECKS),
+        "chosen_checks": chosen,
+        "job": work.audits.state(view.facts, chosen),
+        "starts": start_notice() if any(check.name == "rows" for check in chosen) else "",
+        "is_checked": work.audits.found(view.facts, chosen) is not None,
+        "reads_values": _shows_values(chosen),
+        "may_run": view.values or not _shows_values(chosen),
+        "shared": shared,
+        "command": shlex.join(["delta-explorer", "audit", view.facts.location, *options]),
+    }
+
+
+def _turned(address: Address, check: AuditCheck) -> str:
+    """Return the query with a check chosen that was not, or not chosen that was."""
+    chosen = address.audit_checks
+    wanted = [each for each in CHECKS if (each in chosen) != (each == check)]
+    return address.to(checks=checks_text(wanted) or None, result=None)
+
+
+def _shows_values(checks: tuple[AuditCheck, ...]) -> bool:
+    return any(check.shows_values for check in checks)
 
 
 def _settings(view: TableView, address: Address) -> dict[str, Any]:
@@ -69,12 +130,32 @@ def _all_settings(view: TableView, address: Address, _work: WindowWork) -> Listi
     return arranged(settings_listing(view.facts), address)
 
 
-def _report(view: TableView, _address: Address, work: WindowWork) -> Page:
+def _report(view: TableView, address: Address, work: WindowWork) -> Page:
     facts = view.facts
-    report = table_report(
-        facts.subject(), facts.audit(), signer=work.signer, maintenance=lambda: maintenance_entries(facts)
-    )
+    audit = work.of(CheckWork).audits.found(facts, address.audit_checks) or facts.audit()
+    report = table_report(facts.subject(), audit, signer=work.signer, maintenance=lambda: maintenance_entries(facts))
     return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report), work.key)
+
+
+def _messages(window: Window) -> Mapping[str, Handler]:
+    own: dict[str, Handler] = {
+        "audit-run": partial(_run, window, with_values=False),
+        "audit-rows": partial(_run, window, with_values=True),
+        "audit-cancel": partial(_cancel, window),
+    }
+    return own | dict(share_handlers(window, "audit", window.work.of(CheckWork)))
+
+
+def _run(window: Window, message: Message, *, with_values: bool) -> None:
+    """Run the checks of the address; those that can show values of rows have a message of their own, and its right."""
+    if not with_values and _shows_values(Address.parse(window.query).audit_checks):
+        raise NotAllowed("Checking footers or rows needs the right to read rows of this table.", field="checks")
+    begin_reading(window, message, window.work.of(CheckWork).start, {"result": ""})
+
+
+def _cancel(window: Window, message: Message) -> None:
+    window.work.of(CheckWork).stop_reading()
+    window.answer(message)
 
 
 TAB: Final = TabSpec(
@@ -83,5 +164,7 @@ TAB: Final = TabSpec(
     "audit",
     _audit,
     exports={"clients": _all_clients, "settings": _all_settings, "report": _report},
+    messages=_messages,
+    work=lambda window: CheckWork(window.changed, window.tables.kept),
     shows=("clients",),
 )

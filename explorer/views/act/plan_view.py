@@ -101,7 +101,7 @@ def used_in_words(used: Sequence[UsedClient]) -> str:
     """Return how many of the clients in use can do less afterwards."""
     harmed = sum(each.harmed for each in used)
     if not harmed:
-        return "it changes nothing for it" if len(used) == 1 else f"it changes nothing for these {len(used)}"
+        return "nothing changes for this client" if len(used) == 1 else f"nothing changes for these {len(used)}"
     return f"{harmed} of {fmt.plural(len(used), 'client')} can do less afterwards"
 
 

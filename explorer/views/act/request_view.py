@@ -34,14 +34,14 @@ _TONES: Final[Mapping[str, str]] = {
     "stale": "warning",
 }
 _DID: Final[Mapping[str, str]] = {
-    "asked": "asked",
-    "approved": "approved",
-    "declined": "declined",
+    "asked": "asked for approval",
+    "approved": "approved it",
+    "declined": "declined it",
     "withdrawn": "withdrew it",
-    "stale": "became stale",
+    "stale": "marked it as stale",
     "begun": "began the commit",
-    "failed": "the commit did not happen",
-    "committed": "committed",
+    "failed": "found that the commit did not happen",
+    "committed": "committed it",
 }
 STATE_WORDS: Final[Mapping[str, str]] = {"asked": "waiting"} | {name: name for name in _TONES if name != "asked"}
 """The states for people."""
@@ -163,9 +163,9 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
         facts=(
             ("asked by", request.asked_by.name),
             *((("approved by", request.approved_by.name),) if request.approved_by is not None else ()),
-            ("planned on", f"v{request.read_version}"),
-            ("accepted by name", ", ".join(request.accepted) or "nothing"),
-            ("commits", "the person who asked" if request.commits == "maker" else "by itself, once it is approved"),
+            ("planned at", f"v{request.read_version}"),
+            ("accepted by name", ", ".join(request.accepted) or "none"),
+            ("committed by", "the person who asked" if request.commits == "maker" else "the program, once approved"),
             ("valid until", fmt.moment(datetime.fromisoformat(request.valid_until))),
             *_source(request),
             ("digest", request.plan_digest),
@@ -195,8 +195,8 @@ def approval_facts(info: Mapping[str, object], guards: object = ()) -> list[tupl
         ("asked by", "askedBy"),
         ("approved by", "approvedBy"),
         ("request for approval", "approvalRequest"),
-        ("digest that was approved", "approvedPlan"),
-        ("source that was approved", "approvedSource"),
+        ("digest of the approved plan", "approvedPlan"),
+        ("digest of the approved source", "approvedSource"),
     )
     return [(name, str(said[key])) for name, key in names if said.get(key) not in (None, "")]
 
@@ -227,24 +227,24 @@ def _meaning(request: ApprovalRequest) -> tuple[str, str]:
     approver = "" if request.approved_by is None else request.approved_by.name
     match request.state:
         case "asked":
-            return "Waiting for approval", "Another person reads this plan, and approves or declines it."
+            return "Waiting for approval", "Another person must read this plan, then approve or decline it."
         case "approved":
             return f"Approved by {approver}", f"{request.asked_by.name} can commit it now."
         case "committing":
             return (
-                "The commit has begun",
-                "Its outcome is not known yet. Ten minutes after it began, this page finds it in the log.",
+                "Commit in progress",
+                "Its outcome is not known yet. From ten minutes after its start, this page looks for it in the log.",
             )
         case "committed":
             version = "" if request.version is None else f" as v{request.version}"
             return f"Committed{version}", f"Approved by {approver}."
         case "declined":
             by = "" if request.last.by is None else f" by {request.last.by.name}"
-            return f"Declined{by}", "Nothing was written. Change the plan, and ask again."
+            return f"Declined{by}", "Nothing was written. Change the plan and ask again."
         case "withdrawn":
             return "Withdrawn", "Nothing was written."
         case "stale":
-            return "Stale: the plan is not the same any more", request.last.note
+            return "Stale: the plan has changed", request.last.note
 
 
 def _amounts(request: ApprovalRequest) -> list[tuple[str, str]]:

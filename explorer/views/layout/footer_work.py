@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from explorer import formatting as fmt
-from explorer.core.errors import ExplorerError, RequestError, StorageError
+from explorer.core.errors import RequestError
 from explorer.core.versions.file_contents import FileContents, StoredColumn, file_contents
 from explorer.core.versions.snapshot import Snapshot
 from explorer.views.layout.file_card import row_of_file
@@ -103,13 +102,13 @@ class FooterWork:
         facts, request = view.facts, _request(view, name)
 
         def make() -> Job[FileContents]:
-            from explorer.job import Job
+            from explorer.job import Job, ThisProcess
 
             path = facts.file_names(request.version).path(name)
             # A message may name any path: no other file is read.
             if row_of_file(facts, request.version, path) < 0:
                 raise RequestError(f"Version {request.version} has no live file of this name. Choose one of its files.")
-            job: Job[FileContents] = Job("Footer of a file", _ThisProcess())
+            job: Job[FileContents] = Job("Footer of a file", ThisProcess("Reading the footer"))
             job.begin(partial(_read, facts.log.store, path))
             return job
 
@@ -185,33 +184,3 @@ def _read(store: object, path: str, job: Job[FileContents]) -> FileContents:
 def _request(view: FileView, name: str) -> _FooterRequest:
     facts = view.facts
     return _FooterRequest(facts.location, facts.snapshot(view.version).metadata.id, view.version, name)
-
-
-class _ThisProcess:
-    """The engine of work that this process does by itself."""
-
-    is_shared = False
-
-    def start_phase(self) -> str:
-        """Describe a start, which takes no time."""
-        return "Reading the footer"
-
-    @contextmanager
-    def running(self, name: str, group: str) -> Iterator[_NoTasks]:  # noqa: ARG002  # nothing is marked here
-        """Run the work."""
-        yield _NoTasks()
-
-    def failure_of(self, error: Exception) -> ExplorerError:
-        """Return the typed error for what was not foreseen."""
-        return StorageError(f"The footer could not be read: {error}. Try again.")
-
-
-class _NoTasks:
-    """Work that is one step."""
-
-    def tasks(self) -> tuple[int, int]:
-        """Return that there is nothing to count."""
-        return 0, 0
-
-    def cancel(self) -> None:
-        """Leave it to the work, which looks for a cancel between its steps."""

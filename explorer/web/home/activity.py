@@ -65,6 +65,7 @@ class Activity:
         matched, total: How many match the filters, and how many there are.
         page, pages: The page, from 1.
         kinds: What the lines can be about.
+        served: The tables that can be opened here; the record may name others.
         recorded: The server has a record.
         unread: How many tables were not read, or cannot be.
         capped: Whether some table has more commits than are counted, or the record more lines.
@@ -78,6 +79,7 @@ class Activity:
     page: int
     pages: int
     kinds: tuple[str, ...]
+    served: frozenset[str]
     recorded: bool
     unread: int
     capped: bool
@@ -114,6 +116,7 @@ def activity(
         page=page,
         pages=pages,
         kinds=KINDS,
+        served=frozenset(row.ref.name for row in summaries),
         recorded=entries is not None,
         unread=sum(row.pending or row.problem is not None for row in summaries),
         capped=cut or any(row.deeds.capped for row in summaries),

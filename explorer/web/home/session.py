@@ -299,7 +299,7 @@ class HomeSession(Session):
                 raise NotAllowed("You may not deal with this notice.")
             what = choice if choice == ACKNOWLEDGE else "snooze"
             if not reason.strip():
-                raise RequestError("A reason is missing. Say why, for those who come after you.", field="reason")
+                raise RequestError("A reason is missing. Say why, for others to read.", field="reason")
             version = line.posted.notice.version
             event = Event(kind="notice", what=what, table=line.name, version=version, detail=line.posted.id)
             if (recorded := self.entry.record(event)) is not None:

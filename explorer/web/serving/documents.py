@@ -169,7 +169,7 @@ _NO_TOKEN: Final = Refusal(
 )
 _NOT_NAMED: Final = Refusal(
     "Not signed in",
-    "People sign in at the proxy in front of this server. The request does not come from it, or it names nobody.",
+    "People sign in at the proxy in front of this server. The request does not come from it, or it names no user.",
     "Open the address of the proxy. If you did: its administrators must let it name you in the header that this server "
     "reads.",
     again=True,

@@ -41,6 +41,8 @@ TURNS: Final = 3
 STEPS: Final = 10
 MANY: Final = 1_000
 FACETED: Final = 10_000
+LONG: Final = "C"
+"""The log on which the palette is measured too."""
 
 PICTURES: Final = {"M": (1.5, 0.7), "L": (2.0, 2.0), "DV": (2.0, 2.0), "C": (None, 3.0)}
 """Seconds until the picture, the first time and again; None is no goal."""
@@ -88,7 +90,23 @@ def measure() -> Iterator[dict[str, Any]]:
             yield from _stepped(browser, f"{address}?t={FOLDER.name}")
             for tab, seconds in _turned(browser, f"{address}?t={FOLDER.name}/odd/wide"):
                 yield {"of": "tab", "what": "wide", "tab": tab, "goal": TAB_GOAL, "seconds": seconds}
+        browser.close()
+
+
+def measure_lake() -> Iterator[dict[str, Any]]:
+    """One record a way through many tables, or through a long log, to what is looked for: what, and seconds."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        raise SystemExit("There is no Chromium on this machine.")
+    prepared(LONG)
+    _made("many", _write_many)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield from _home(browser)
+        with tempfile.TemporaryDirectory() as kept, _served(FOLDER / LONG, Path(kept)) as address:
+            for text, seconds in _palette_of_a_log(browser, f"{address}?t={LONG}"):
+                yield {"of": "palette", "what": text, "goal": PALETTE_GOAL, "seconds": seconds}
         browser.close()
 
 
@@ -97,10 +115,12 @@ def _prepare() -> None:
     for name in PICTURES:
         prepared(name)
     prepared_demo()
-    made: dict[str, Callable[[Path], object]] = {"odd": write_odd_tables, "many": _write_many}
-    for name, make in made.items():
-        if not (FOLDER / name).is_dir():
-            make(FOLDER / name)
+    _made("odd", write_odd_tables)
+
+
+def _made(name: str, make: Callable[[Path], object]) -> None:
+    if not (FOLDER / name).is_dir():
+        make(FOLDER / name)
 
 
 def _write_many(folder: Path) -> None:
@@ -224,6 +244,11 @@ def _faceted() -> float:
 def _found(page: Any, text: str) -> float:
     """Seconds from the last key of a text to what the palette says of it, in the middle of some turns."""
     page.evaluate(_WATCH)
+    return _answered(page, text, f"{MANY:,} columns")
+
+
+def _answered(page: Any, text: str, said: str) -> float:
+    """Seconds from the last key of a text to the palette's answer, which says something; the middle of some turns."""
     times = []
     for _ in range(TURNS):
         page.keyboard.press("Control+k")
@@ -232,9 +257,17 @@ def _found(page: Any, text: str) -> float:
         page.keyboard.type(text[-1])
         wait_until(page, _QUIET)
         times.append((page.evaluate("lastChange") - page.evaluate("pressed")) / 1e3)
-        assert f"{MANY:,} columns" in page.locator("#palette-said").inner_text()
+        assert said in page.locator("#palette-said").inner_text()
         page.keyboard.press("Escape")
     return round(statistics.median(times), 3)
+
+
+def _palette_of_a_log(browser: Any, url: str) -> Iterator[tuple[str, float]]:
+    """What is looked for in a long log, and the seconds from its last key to the answer."""
+    with _window(browser) as page:
+        _watched(page, url)
+        for text, said in (("v50000", "match"), ("yesterday 18:00", "match"), ("audit", "match")):
+            yield text, _answered(page, text, said)
 
 
 def _watched(page: Any, url: str) -> None:

@@ -36,7 +36,7 @@ def test_a_notice_is_acknowledged_with_a_reason(watched: Any, tmp_path: Path) ->
         assert Axe().run(page).violations_count == 0
         # A reason is needed: the browser holds the form back.
         row.get_by_role("button", name="Save").click()
-        row.get_by_placeholder("for those who come after you").press_sequentially("ben restores them")
+        row.get_by_placeholder("for others to read").press_sequentially("ben restores them")
         for size in ({"width": 375, "height": 800}, {"width": 1440, "height": 900}):
             page.set_viewport_size(size)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -49,4 +49,4 @@ def test_a_notice_is_acknowledged_with_a_reason(watched: Any, tmp_path: Path) ->
         assert (done.state, done.reason) == ("acknowledged", "ben restores them")
         # What others do arrives by itself.
         book.acknowledge("second", by="carl", reason="known")
-        page.locator("#home-notices").get_by_text("No notices are open.").wait_for(timeout=60_000)
+        page.locator("#home-notices").get_by_text("No open notices.").wait_for(timeout=60_000)

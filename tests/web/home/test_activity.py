@@ -7,6 +7,7 @@ import io
 
 import pytest
 
+from explorer.activity.event import Entry, Event
 from explorer.page.address import Address
 from explorer.system import ENGINE_INFO
 from explorer.web.home.activity import activity
@@ -64,7 +65,23 @@ def test_it_is_filtered_by_table_person_operation_and_reason(catalog: Catalog, w
 def test_the_page_shows_text_of_tables_as_text_and_says_what_no_log_records(catalog: Catalog) -> None:
     page = home_page(catalog, Address.parse("?show=activity"), _known(catalog))
     assert_harmless(page.regions["lead"])
-    assert "which create no version" in page.regions["lead"]
+    assert "create no version" in page.regions["lead"]
     assert "1 table has not been read yet, or cannot be" in page.regions["lead"]
     empty = home_page(catalog, Address.parse("?show=activity"), [])
-    assert "No commit was made with this program" in empty.regions["lead"]
+    assert "No commits made with this program" in empty.regions["lead"]
+
+
+def test_a_table_of_the_record_that_is_not_served_here_leads_nowhere(catalog: Catalog) -> None:
+    """The record of a user has the lines of all servers of that user."""
+    lines = [
+        Entry(number=number, time="2026-11-20T10:00:00.000000+00:00", previous="0" * 64, program="p/1", event=event)
+        for number, event in enumerate(
+            [
+                Event(kind="rows", what="data", table="w/a", version=1),
+                Event(kind="rows", what="data", table="elsewhere/t", version=2),
+            ]
+        )
+    ]
+    record = activity(Address(), _known(catalog), lines)
+    assert {line.table for line in record.lines} == {"w/a", "w/b", "elsewhere/t"}
+    assert record.served == {"w/a", "w/b", "w/broken"}

@@ -77,7 +77,7 @@ def approvals(
         str | None, typer.Argument(metavar="[TABLE]", help="Only requests on this table.", show_default=False)
     ] = None,
     *,
-    all_states: Annotated[bool, typer.Option("--all", help="Also those that are over.")] = False,
+    all_states: Annotated[bool, typer.Option("--all", help="Include closed requests.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """List the requests for approval that are open, newest first.
@@ -101,7 +101,7 @@ def approvals(
             (request.number, request.state, request.kind, request.table, request.asked_by.name, request.reason)
             for request in found
         ),
-        "There is no request." if all_states else "No request is open.",
+        "No requests." if all_states else "No open requests.",
         numbers=("number",),
         whole=("state",),
     )
@@ -110,7 +110,7 @@ def approvals(
 def approve(
     number: NumberArgument,
     *,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="What the record and the other person get.")] = "",
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Note for the other person and the record.")] = "",
     json: JsonFlag = False,
 ) -> int:
     """Approve a request of another person, once its plan was made again on the newest version.
@@ -202,7 +202,7 @@ def _required() -> CommandApprovals:
     own = command_approvals()
     if own is None:
         raise RequestError(
-            "No change needs a second person by this configuration. A table [[two_people]] in it says which do.",
+            "No change needs a second person in this configuration. Tables [[two_people]] in it set which do.",
             field="two_people",
         )
     return own
@@ -237,6 +237,6 @@ def _print(request: ApprovalRequest, *, as_json: bool) -> None:
         case "approved":
             note(f"{fmt.plain(document.asked_by)} can commit it now, with delta-explorer commit or in the Edit tab.")
         case "stale":
-            note("The plan is not the one that was asked for any more. Make a new plan, and ask again.")
+            note("The plan is no longer the one that was asked for. Make a new plan and ask again.")
         case _:
             pass

@@ -102,7 +102,7 @@ def _dealt_with(book: NoticeBook, action: NoticesAction, key: str, reason: str, 
     if action == "acknowledge" and until is not None:
         raise RequestError("--until is for snooze. Leave it out, or snooze the notice.", field="until")
     if not reason.strip():
-        raise RequestError("A reason is missing. Give --reason, for those who come after you.", field="reason")
+        raise RequestError("A reason is missing. Give --reason, for others to read.", field="reason")
     ends = None if action == "acknowledge" else _time(until)
     found, by = book.find(key), user_name()
     record = activity_record()
@@ -150,7 +150,7 @@ def _list(book: NoticeBook, *, everything: bool, as_json: bool) -> None:
     listing(
         ["id", "severity", "since", "notice", "state"],
         [(each.id[:_SHOWN], each.notice.severity, each.notice.when, each.notice.title, _state(each)) for each in found],
-        "No notice is open." if not everything else "No notice yet.",
+        "No open notices." if not everything else "No notices yet.",
         whole=("id", "severity"),
     )
     for line in sent:
@@ -169,7 +169,9 @@ def _state(each: PostedNotice) -> str:
 def _tested(*, as_json: bool) -> int:
     channels = checked_channels(in_force().values)
     if not channels:
-        raise RequestError("There is no channel. Add [[webhooks]] or [mail] to the configuration.", field="webhooks")
+        raise RequestError(
+            "No channel is configured. Add [[webhooks]] or [mail] to the configuration.", field="webhooks"
+        )
     accepted = True
     for channel in channels:
         now = time.time()
@@ -178,5 +180,5 @@ def _tested(*, as_json: bool) -> int:
         if as_json:
             emit(ChannelTest(channel=channel.name, place=channel.place, accepted=answer.accepted, answer=answer.text))
         else:
-            note(f"{channel.name}: {'taken' if answer.accepted else 'not taken'}. {answer.text}.")
+            note(f"{channel.name}: {'accepted' if answer.accepted else 'not accepted'}. {answer.text}.")
     return 0 if accepted else _FAILED

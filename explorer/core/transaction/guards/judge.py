@@ -216,7 +216,7 @@ def _identity(situation: Situation) -> GuardResult:
 def _access(situation: Situation) -> GuardResult:
     losses = situation.losses
     if not losses:
-        return GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
+        return GuardResult("access", "pass", {"detail": "No known client loses access or returns wrong results."})
     summary = losses_in_words((str(loss["client"]), str(loss["after"]), bool(loss["newest"])) for loss in losses)
     first = sorted(losses, key=lambda loss: (not loss["newest"], loss["after"] != "wrong", str(loss["client"])))
     clients = [

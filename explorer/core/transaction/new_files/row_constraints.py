@@ -145,6 +145,15 @@ def row_rules(snapshot: Snapshot) -> tuple[RowRule, ...]:
     return tuple(rules)
 
 
+def named_rules(snapshot: Snapshot) -> dict[str, str]:
+    """Return the expressions of `row_rules` by kind and name, as rows are checked against them.
+
+    Raises:
+        CorruptTable: An invariant cannot be read.
+    """
+    return {f"{rule.kind} {rule.name}": rule.expression for rule in row_rules(snapshot)}
+
+
 def stored_expressions(snapshot: Snapshot) -> tuple[StoredExpression, ...]:
     """Return the expressions in force at a version: those of `row_rules`, and the defaults.
 

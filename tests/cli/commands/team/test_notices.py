@@ -62,7 +62,7 @@ def test_a_person_lists_acknowledges_and_snoozes(cli: Call, book: NoticeBook, tm
         (("snooze", "first", "--reason", "x", "--until", "yesterday"), "is not in the next year"),
         (("snooze", "first", "--reason", "x", "--until", "900 weeks"), "is not in the next year"),
         (("acknowledge", "first", "--reason", "x", "--until", "3 hours"), "--until is for snooze"),
-        (("test",), "There is no channel"),
+        (("test",), "No channel is configured"),
     ],
 )
 def test_what_cannot_be_done_is_said(cli: Call, book: NoticeBook, arguments: tuple[str, ...], said: str) -> None:

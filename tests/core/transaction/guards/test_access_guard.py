@@ -11,7 +11,7 @@ from tests.support.logs.small_proposals import proposal, snapshot
 @pytest.mark.parametrize(
     ("losses", "status", "detail"),
     [
-        ([], "pass", "No known client loses access or gives wrong answers."),
+        ([], "pass", "No known client loses access or returns wrong results."),
         ([("a", "wrong", True)], "warn", "1 client gets wrong results in its newest release."),
         ([("a", "no", True)], "warn", "1 client loses access in its newest release."),
         ([("a", "unknown", True), ("b", "unknown", True)], "warn", "2 clients are unknown in their newest releases."),

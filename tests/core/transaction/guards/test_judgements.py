@@ -52,7 +52,7 @@ def test_a_situation_knows_what_is_in_force_and_what_will_be() -> None:
 
 
 def test_clients_that_are_shut_out_are_named_and_their_owners_are_asked() -> None:
-    passed = GuardResult("access", "pass", {"detail": "No known client loses access or gives wrong answers."})
+    passed = GuardResult("access", "pass", {"detail": "No known client loses access or returns wrong results."})
     assert names(snapshot(), change())["access"] == passed
     lost = [
         {"client": name, "versionFrom": "2", "before": "yes", "after": "no", "versionTo": "2", "newest": True}

@@ -1,0 +1,174 @@
+"""An audit that checks more than the log, on request: a job for one window, with phases and cancel.
+
+Invariants: nothing is read before it is asked for; a result is of the newest commit that it was made from and of the
+checks that were chosen, and stands for no other; rows wait for their turn at Spark, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from explorer.auditing import Audit, AuditInputs, Subject, audit
+from explorer.auditing.footers import compared_footers
+from explorer.core.errors import Cancelled, RequestError
+from explorer.core.transaction.new_files.row_constraints import named_rules
+from explorer.core.transaction.row_engine import CheckReport
+from explorer.system import my_clients
+from explorer.turns import Line, in_line, own_line
+from explorer.views.rows.row_work import learning
+from explorer.views.rows.spark_work import Shareable, SparkWork, WorkState
+from explorer.views.table.facts import TableFacts
+
+if TYPE_CHECKING:
+    from explorer.job import Job
+
+_POLL: Final = 0.25
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """Something that an audit can check in addition to the log.
+
+    Attributes:
+        name: Its name in an address, and as an option of the command ``audit``.
+        label: Its name for people.
+        about: What it reads and finds, as a sentence.
+        shows_values: What it finds can hold values of rows.
+    """
+
+    name: str
+    label: str
+    about: str
+    shows_values: bool = False
+
+
+CHECKS: Final = (
+    AuditCheck("files", "stored files", "Lists the table's folder: finds missing, resized, and orphaned files."),
+    AuditCheck("verify", "log replay", "Replays the whole log against its checksums, checkpoints, and metrics."),
+    AuditCheck(
+        "footers", "Parquet footers", "Compares the statistics in the log with the footer of every live file.", True
+    ),
+    AuditCheck(
+        "rows", "rows", "Checks constraints, NOT NULL, and generated columns on all rows, with Spark; also footers.",
+        True,
+    ),
+)  # fmt: skip
+
+
+def audit_checks(text: str) -> tuple[AuditCheck, ...]:
+    """Return the checks that a text names, such as ``files,rows``, in their order.
+
+    Raises:
+        RequestError: A name is not known.
+    """
+    names = {part.strip() for part in text.split(",")} - {""}
+    known = {check.name for check in CHECKS}
+    if names - known:
+        raise RequestError(
+            f"checks={min(names - known)[:60]} is not known. It can be: {', '.join(check.name for check in CHECKS)}, "
+            "or several with commas.",
+            field="checks",
+            allowed=tuple(check.name for check in CHECKS),
+        )
+    return tuple(check for check in CHECKS if check.name in names)
+
+
+def checks_text(checks: Iterable[AuditCheck]) -> str:
+    """Return checks as `audit_checks` reads them."""
+    return ",".join(check.name for check in checks)
+
+
+class AuditWork:
+    """At most one audit that checks more than the log.
+
+    Args:
+        changed: Called, on any thread, when something else is to be shown.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._work: SparkWork[Audit] = SparkWork(changed)
+
+    def start(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> None:
+        """Begin an audit of the newest version; one that runs is stopped.
+
+        Raises:
+            RequestError: No check is chosen.
+        """
+        if not checks:
+            raise RequestError("Choose what to check in addition to the log.", field="checks")
+        self._work.begin(_key(facts, checks), learning(facts.log, partial(_begun, facts, checks)))
+
+    def cancel(self) -> None:
+        """Stop a running audit."""
+        self._work.cancel()
+
+    def state(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> WorkState:
+        """Return how far the audit is; idle if it is of another table or version, or checks something else."""
+        return self._work.state if self._work.key == _key(facts, checks) else WorkState()
+
+    def found(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Audit | None:
+        """Return the result of these checks; None before there is one."""
+        return self._work.about(_key(facts, checks))
+
+    def shareable(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Shareable:
+        """Return the result as others can open it."""
+        key = _key(facts, checks)
+        return Shareable("audit", key, self._work.about(key), partial(self._work.adopt, key))
+
+
+def _key(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Hashable:
+    return "audit", facts.location, facts.newest, checks_text(checks)
+
+
+def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Job[Audit]:
+    from explorer.job import Job, ThisProcess
+
+    job: Job[Audit] = Job(f"Audit of {facts.log.name}", ThisProcess("Reading the log"))
+    job.begin(partial(_audited, facts, frozenset(check.name for check in checks), own_line()))
+    return job
+
+
+def _audited(facts: TableFacts, checks: frozenset[str], line: Line | None, job: Job[Audit]) -> Audit:
+    log = facts.log
+
+    def step(phase: str, read: Callable[[], _Result]) -> _Result:
+        job.report(phase)
+        return read()
+
+    inputs = AuditInputs(
+        stored=step("Listing the stored files", log.store.list_files) if "files" in checks else None,
+        integrity=step("Replaying the log", log.verify) if "verify" in checks else None,
+        footers=step("Reading the footers of the live files", lambda: compared_footers(log.snapshot(), log.store))
+        if checks & {"footers", "rows"}
+        else None,
+        rows=_checked_rows(facts, line, job) if "rows" in checks else None,
+    )
+    return step("Checking the rules", lambda: audit(Subject(log, facts.now(), inputs=inputs, mine=my_clients())))
+
+
+def _checked_rows(facts: TableFacts, line: Line | None, job: Job[Audit]) -> CheckReport:
+    """Check the table's own rules against its rows, in the person's line; a table without any starts no Spark."""
+    snapshot = facts.log.snapshot()
+    rules = named_rules(snapshot)
+    if not rules:
+        return CheckReport(snapshot.version, ())
+    from explorer.spark.engine.session import require_pyspark
+
+    require_pyspark()
+    from explorer.spark.checks.constraint_check import check
+
+    with in_line(line):
+        checking = check(facts.log, snapshot, rules)
+    while True:
+        try:
+            return checking.result(timeout=_POLL)
+        except TimeoutError:
+            try:
+                job.report(checking.phase)
+            except Cancelled:
+                checking.cancel()
+                raise
