@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from explorer.activity.chain import ARCHIVED, Head, Start
-from explorer.activity.event import Entry, Event, decoded, digest_of
+from explorer.activity.event import Event, RecordEntry, decoded, digest_of
 from explorer.activity.files import RecordFiles, file_number, lines_of
 from explorer.activity.reading import check_record
 from explorer.activity.record import ActivityRecord
@@ -98,7 +98,7 @@ def _older_files(files: RecordFiles, before: datetime) -> Iterator[tuple[Path, H
         yield path, Head(entry.number, digest_of(last))
 
 
-def _first_entry(path: Path) -> Entry | None:
+def _first_entry(path: Path) -> RecordEntry | None:
     try:
         first = next(lines_of(path), None)
     except StorageError as error:
@@ -108,7 +108,7 @@ def _first_entry(path: Path) -> Entry | None:
     return None if first is None else decoded(first.content)
 
 
-def _is_before(entry: Entry, time: datetime) -> bool:
+def _is_before(entry: RecordEntry, time: datetime) -> bool:
     return datetime.fromisoformat(entry.time) < time
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
 
-from explorer.activity.event import Entry, Event, Outcome
+from explorer.activity.event import Event, Outcome, RecordEntry
 from explorer.core.errors import CommitError, CommitUnknown, ExplorerError
 from explorer.core.transaction.commit_plan import CommitPlan
 from explorer.core.transaction.intents.documents import intent_kind
@@ -24,7 +24,7 @@ Result = TypeVar("Result", bound="PlanResult")
 class TellsRecord(Protocol):
     """Tells a record what one person does."""
 
-    def before(self, event: Event) -> Entry | None:
+    def before(self, event: Event) -> RecordEntry | None:
         """Record what is about to be done.
 
         Raises:

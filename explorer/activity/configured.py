@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from explorer.activity.commits import recorded_commit
-from explorer.activity.event import Entry, Event
+from explorer.activity.event import Event, RecordEntry
 from explorer.activity.place import activity_place
 from explorer.activity.record import ActivityRecord
 from explorer.version import VERSION
@@ -65,7 +65,7 @@ class _OnePerson:
     def __init__(self, record: ActivityRecord, person: str, known_by: str) -> None:
         self._record, self._person, self._known_by = record, person, known_by
 
-    def before(self, event: Event) -> Entry:
+    def before(self, event: Event) -> RecordEntry:
         """Record what is about to be done."""
         return self._record.add(self._of_person(event))
 

@@ -49,7 +49,7 @@ class Event(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""
 
 
-class Entry(JsonRecord, frozen=True, kw_only=True):
+class RecordEntry(JsonRecord, frozen=True, kw_only=True):
     """A line of the record.
 
     Attributes:
@@ -80,7 +80,7 @@ def trimmed(event: Event) -> Event:
     return msgspec.structs.replace(event, **texts) if texts else event
 
 
-def encoded(entry: Entry) -> bytes:
+def encoded(entry: RecordEntry) -> bytes:
     """Return the line of an entry, without its end."""
     # A name may hold half of a surrogate pair, as of a file whose name is not UTF-8.
     safe = msgspec.structs.replace(
@@ -95,10 +95,10 @@ def encoded(entry: Entry) -> bytes:
 
 
 # Made at once: several threads that make it at their first line can end the process.
-_DECODER: Final = msgspec.json.Decoder(Entry)
+_DECODER: Final = msgspec.json.Decoder(RecordEntry)
 
 
-def decoded(line: bytes) -> Entry:
+def decoded(line: bytes) -> RecordEntry:
     """Return the entry of a line.
 
     Raises:

@@ -6,7 +6,7 @@ import threading
 from itertools import islice
 from typing import Final
 
-from explorer.activity.event import Entry
+from explorer.activity.event import RecordEntry
 from explorer.activity.files import RecordFiles
 from explorer.activity.reading import entries
 
@@ -24,9 +24,9 @@ class NewestEntries:
     def __init__(self, files: RecordFiles, most: int = MOST) -> None:
         self._files, self._most = files, most
         self._lock = threading.Lock()
-        self._known: tuple[bytes | None, tuple[Entry, ...]] = None, ()
+        self._known: tuple[bytes | None, tuple[RecordEntry, ...]] = None, ()
 
-    def read(self) -> tuple[Entry, ...]:
+    def read(self) -> tuple[RecordEntry, ...]:
         """Return the newest lines, newest first.
 
         Raises:
@@ -38,6 +38,6 @@ class NewestEntries:
                 self._known = head, tuple(islice(entries(self._files), self._most))
             return self._known[1]
 
-    def is_cut(self, found: tuple[Entry, ...]) -> bool:
+    def is_cut(self, found: tuple[RecordEntry, ...]) -> bool:
         """Return whether there are older lines than those that were read."""
         return len(found) >= self._most

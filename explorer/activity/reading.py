@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from explorer.activity.chain import ChainCheck, check_chain
-from explorer.activity.event import Entry, decoded
+from explorer.activity.event import RecordEntry, decoded
 from explorer.activity.files import RecordFiles, unreadable
 from explorer.core.errors import StorageError
 
@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class EntryFilter:
+class RecordFilter:
     """Which lines are meant; empty fields mean all.
 
     Attributes:
@@ -34,7 +34,7 @@ class EntryFilter:
     table: str = ""
     kind: str = ""
 
-    def takes(self, entry: Entry) -> bool:
+    def takes(self, entry: RecordEntry) -> bool:
         """Return whether a line is meant."""
         event = entry.event
         return (
@@ -45,7 +45,7 @@ class EntryFilter:
         )
 
 
-def entries(files: RecordFiles, wanted: EntryFilter | None = None) -> Iterator[Entry]:
+def entries(files: RecordFiles, wanted: RecordFilter | None = None) -> Iterator[RecordEntry]:
     """Yield the lines of a record that are meant, newest first; a damaged line is left to `check_record`.
 
     Raises:
@@ -85,7 +85,7 @@ def _checked(files: RecordFiles, head: bytes | None, expected: Collection[str]) 
     )
 
 
-def cloud_event(entry: Entry) -> dict[str, Any]:
+def cloud_event(entry: RecordEntry) -> dict[str, Any]:
     """Return a line as a CloudEvent 1.0, in its JSON format."""
     event: dict[str, Any] = {
         "specversion": "1.0",

@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from explorer.activity.chain import Head, read_head
-from explorer.activity.event import Entry, Event, decoded, digest_of, encoded, trimmed
+from explorer.activity.event import Event, RecordEntry, decoded, digest_of, encoded, trimmed
 from explorer.activity.files import LONGEST_LINE, RecordFiles
 from explorer.activity.writer import PATIENCE, RecordWriter
 from explorer.core.errors import StorageError
@@ -83,7 +83,7 @@ class ActivityRecord:
         """Its writer on a thread of its own, for a loop that must not wait."""
         return self._writer
 
-    def add(self, event: Event) -> Entry:
+    def add(self, event: Event) -> RecordEntry:
         """Add a line; it is on the disk when this returns.
 
         Events that could not be added before come first.
@@ -146,7 +146,7 @@ class ActivityRecord:
 
     # --- one write
 
-    def _added(self, event: Event) -> Entry:
+    def _added(self, event: Event) -> RecordEntry:
         with self._locked() as handle:
             self._follow_on(handle)
             return self._written(handle, event)
@@ -156,9 +156,9 @@ class ActivityRecord:
         if repaired := self._follow(handle):
             self._written(handle, Event(kind="record", what="repaired", detail=repaired))
 
-    def _written(self, handle: int, event: Event) -> Entry:
+    def _written(self, handle: int, event: Event) -> RecordEntry:
         now = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        entry = Entry(
+        entry = RecordEntry(
             number=self._end.number + 1,
             previous=self._end.digest,
             time=now,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from explorer.activity.event import Entry, Event
+from explorer.activity.event import Event, RecordEntry
 from explorer.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ class _Asked:
     """A line to be written: how, since when it waits, and who waits for it."""
 
     event: Event
-    write: Callable[[Event], Entry | None]
+    write: Callable[[Event], RecordEntry | None]
     waits: bool
     since: float = field(default_factory=time.monotonic)
-    answer: Future[Entry | None] = field(default_factory=Future)
+    answer: Future[RecordEntry | None] = field(default_factory=Future)
 
 
 class RecordWriter:
@@ -57,7 +57,7 @@ class RecordWriter:
         self._writing: _Asked | None = None
         self._threads: tuple[threading.Thread, ...] = ()
 
-    def begin(self, event: Event) -> Future[Entry | None]:
+    def begin(self, event: Event) -> Future[RecordEntry | None]:
         """Begin to add a line about what is about to be done.
 
         Returns:
@@ -78,7 +78,7 @@ class RecordWriter:
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and self._writing is None, seconds)
 
-    def _ask(self, asked: _Asked) -> Future[Entry | None]:
+    def _ask(self, asked: _Asked) -> Future[RecordEntry | None]:
         with self._changed:
             if not self._threads:
                 # A disk that does not answer must not keep the process from its end.

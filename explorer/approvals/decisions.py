@@ -18,7 +18,7 @@ import msgspec
 from explorer.activity.event import Event
 from explorer.approvals.person import Person, is_same_person
 from explorer.approvals.request import LONGEST_TEXT, ApprovalRequest, Step
-from explorer.approvals.rules import Rule, Rules
+from explorer.approvals.rules import ApprovalRule, Rules
 from explorer.approvals.shelf import Announce, Claim, Shelf
 from explorer.core.errors import CommitUnknown, ExplorerError, NotAllowed, RequestError
 from explorer.core.transaction.approval import GUARD as APPROVAL_GUARD
@@ -85,7 +85,7 @@ class Decisions:
         self.shelf, self.rules, self.person = shelf, rules, person
         self._may, self._announce, self._clock = may, announce, clock
 
-    def rule_of(self, target: Target, plan: Plan) -> Rule | None:
+    def rule_of(self, target: Target, plan: Plan) -> ApprovalRule | None:
         """Return the rule by which a plan needs a second person; None where it needs none."""
         return self.rules.of(target.place, intent_kind(plan.intent))
 

@@ -51,7 +51,7 @@ class GivenApprovals:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ApprovalRule:
     """A rule.
 
     Attributes:
@@ -79,11 +79,11 @@ class Rules:
         valid_days: For how many days a request can be approved and committed.
     """
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ApprovalRule, ...] = ()
     accounts: tuple[tuple[str, ...], ...] = ()
     valid_days: float = 7.0
 
-    def of(self, place: Place, kind: str) -> Rule | None:
+    def of(self, place: Place, kind: str) -> ApprovalRule | None:
         """Return the rule by which a change needs a second person; None where it needs none."""
         return next((rule for rule in self.rules if rule.is_about(place, kind)), None)
 
@@ -102,7 +102,7 @@ def resolved_rules(
     """
     check_rules(given)
     rules = [
-        Rule(
+        ApprovalRule(
             tuple(_place(name, roots, f"two_people[{number}].tables") for name in rule.tables) or (EVERYWHERE,),
             frozenset(rule.kinds),
             "itself" if rule.commits == "itself" else "maker",

@@ -19,6 +19,7 @@ from explorer.catalogs.address import CatalogAddress
 from explorer.catalogs.contract import (
     CatalogConfig,
     CatalogList,
+    ListedTables,
     LoadedTable,
     NamedObject,
     NewTableRequest,
@@ -26,7 +27,6 @@ from explorer.catalogs.contract import (
     StagingTable,
     StorageCredentials,
     TableInfo,
-    TableList,
     TableUpdate,
     TemporaryCredentials,
 )
@@ -49,7 +49,7 @@ _ASK_AGAIN: Final = 60.0
 _AGREED: Final = 600.0
 """Seconds after which a server with one is asked again."""
 _T = TypeVar("_T")
-_Page = TypeVar("_Page", CatalogList, SchemaList, TableList)
+_Page = TypeVar("_Page", CatalogList, SchemaList, ListedTables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class CatalogClient:
     def tables(self, catalog: str, schema: str) -> Iterator[TableInfo]:
         """Yield the tables of a schema, page by page."""
         query = {"catalog_name": catalog, "schema_name": schema, "max_results": str(_TABLES_PAGE)}
-        return self._pages("/tables", TableList, lambda page: page.tables, query)
+        return self._pages("/tables", ListedTables, lambda page: page.tables, query)
 
     def table_info(self, address: CatalogAddress) -> TableInfo:
         """Return a table by the older call, which also names its owner and comment.

@@ -154,7 +154,7 @@ class TableInfo(msgspec.Struct, frozen=True):
     table_id: str | None = None
 
 
-class TableList(msgspec.Struct, frozen=True):
+class ListedTables(msgspec.Struct, frozen=True):
     """A page of tables."""
 
     tables: tuple[TableInfo, ...] = ()

@@ -85,7 +85,7 @@ class Oidc(_Table, frozen=True):
     session_hours: Seconds = 8.0
 
 
-class ProxyLogin(_Table, frozen=True):
+class ProxyLoginKeys(_Table, frozen=True):
     """``[proxy_login]``: the proxies of ``serve.trusted_proxy`` sign visitors in, if a header is named.
 
     Attributes:
@@ -185,7 +185,7 @@ class TwoPeople(_Table, frozen=True):
     commits: Literal["maker", "itself"] = "maker"
 
 
-class Approvals(_Table, frozen=True):
+class ApprovalKeys(_Table, frozen=True):
     """``[approvals]``: where the requests of ``[[two_people]]`` are, and how long they count.
 
     Attributes:
@@ -229,7 +229,7 @@ class UnityCatalog(_Table, frozen=True):
     allow_http: bool = False
 
 
-class Audit(_Table, frozen=True):
+class AuditKeys(_Table, frozen=True):
     """``[audit]``: how many tables are audited at once."""
 
     processes: Count | None = None
@@ -288,16 +288,16 @@ class Configuration(_Table, frozen=True):
     storage_options: dict[str, Setting] = {}
     serve: Serve = Serve()
     oidc: Oidc = Oidc()
-    proxy_login: ProxyLogin = ProxyLogin()
+    proxy_login: ProxyLoginKeys = ProxyLoginKeys()
     roles: tuple[Role, ...] = ()
     notices: Notices = Notices()
     webhooks: tuple[WebhookKeys, ...] = ()
     mail: MailKeys = MailKeys()
     two_people: tuple[TwoPeople, ...] = ()
-    approvals: Approvals = Approvals()
+    approvals: ApprovalKeys = ApprovalKeys()
     spark: Spark = Spark()
     unity_catalog: UnityCatalog = UnityCatalog()
-    audit: Audit = Audit()
+    audit: AuditKeys = AuditKeys()
     cache: Cache = Cache()
     limits: Limits = Limits()
     deadlines: Deadlines = Deadlines()
@@ -308,16 +308,16 @@ TABLES: Final[dict[str, type[_Table]]] = {
     "roots": Root,
     "serve": Serve,
     "oidc": Oidc,
-    "proxy_login": ProxyLogin,
+    "proxy_login": ProxyLoginKeys,
     "roles": Role,
     "notices": Notices,
     "webhooks": WebhookKeys,
     "mail": MailKeys,
     "two_people": TwoPeople,
-    "approvals": Approvals,
+    "approvals": ApprovalKeys,
     "spark": Spark,
     "unity_catalog": UnityCatalog,
-    "audit": Audit,
+    "audit": AuditKeys,
     "cache": Cache,
     "limits": Limits,
     "deadlines": Deadlines,

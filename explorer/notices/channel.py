@@ -9,7 +9,7 @@ from explorer.notices.notice import NoticeMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChannelAnswer:
     """What came back.
 
     Attributes:
@@ -56,7 +56,7 @@ class Channel(Protocol):
     def place(self) -> str:
         """Where it leads, in words without secrets."""
 
-    def send(self, outgoing: OutgoingMessage, now: float) -> Answer:
+    def send(self, outgoing: OutgoingMessage, now: float) -> ChannelAnswer:
         """Send a message, and return what came back; what fails is an answer, never an error.
 
         Args:

@@ -25,7 +25,7 @@ from explorer import formatting as fmt
 from explorer.connections import within
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import concealed, without_credentials
-from explorer.notices.channel import Answer, OutgoingMessage
+from explorer.notices.channel import ChannelAnswer, OutgoingMessage
 from explorer.notices.notice import Notice, NoticeMessage
 from explorer.notices.secret import read_secret
 from explorer.variables import MAIL_PASSWORD_VARIABLE
@@ -100,14 +100,14 @@ class Mail:
     def _password(self) -> str:
         return read_secret(self.password_file, MAIL_PASSWORD_VARIABLE, "mail.password_file")
 
-    def send(self, outgoing: OutgoingMessage, now: float) -> Answer:
+    def send(self, outgoing: OutgoingMessage, now: float) -> ChannelAnswer:
         """Send a message, and return what came back."""
         try:
             self.check()
             password = self._password() if self.user else ""
             mail = self.written(outgoing, now)
         except ExplorerError as error:
-            return Answer(False, error.message)
+            return ChannelAnswer(False, error.message)
         opened: list[smtplib.SMTP] = []
         try:
             return within(LONGEST, partial(self._sent, mail, password, opened))
@@ -115,9 +115,9 @@ class Mail:
             for server in opened:
                 with suppress(OSError):
                     server.close()
-            return Answer(False, f"{self.place}: {concealed(_why(error), filter(None, (password,)))}")
+            return ChannelAnswer(False, f"{self.place}: {concealed(_why(error), filter(None, (password,)))}")
 
-    def _sent(self, mail: EmailMessage, password: str, opened: list[smtplib.SMTP]) -> Answer:
+    def _sent(self, mail: EmailMessage, password: str, opened: list[smtplib.SMTP]) -> ChannelAnswer:
         trust = self.trust or ssl.create_default_context()
         if self.security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(self.host, self._port, timeout=SECONDS, context=trust)
@@ -131,7 +131,7 @@ class Mail:
                 server.login(self.user, password)
             refused = server.send_message(mail)
         without = f", and refused {fmt.plural(len(refused), 'recipient')}" if refused else ""
-        return Answer(True, f"{self.place} took the mail{without}")
+        return ChannelAnswer(True, f"{self.place} took the mail{without}")
 
     def written(self, outgoing: OutgoingMessage, now: float) -> EmailMessage:
         """Return the mail of a message."""

@@ -24,7 +24,7 @@ from explorer.core.protocol.json_values import JsonRecord
 from explorer.core.protocol.times import DayHours
 from explorer.debug import log_failure
 from explorer.notices.book import NoticeBook
-from explorer.notices.channel import Answer, Channel, OutgoingMessage
+from explorer.notices.channel import Channel, ChannelAnswer, OutgoingMessage
 from explorer.notices.notice import Notice, NoticeList, NoticeMessage, Severity, iso, notice_id, urgency
 
 _log = logging.getLogger(__name__)
@@ -227,7 +227,7 @@ class Sender:
             answer = channel.send(OutgoingMessage(taken.id, taken.body, message), now / 1000)
         except Exception as error:  # noqa: BLE001  # without an answer it would be sent again at once; it is logged
             log_failure(_log, f"channel {channel.name} failed", error)
-            answer = Answer(False, f"this is a bug: {type(error).__name__}")
+            answer = ChannelAnswer(False, f"this is a bug: {type(error).__name__}")
         tries, after = taken.tries + 1, self._book.clock()
         status: DeliveryStatus = "sent" if answer.accepted else "waiting"
         if not answer.accepted and (answer.final or tries >= self._rules.tries):
@@ -255,7 +255,7 @@ class Sender:
                 )
             del self._ends[id_]
 
-    def _wait(self, tries: int, answer: Answer) -> int:
+    def _wait(self, tries: int, answer: ChannelAnswer) -> int:
         """Return how long to wait for the next try, in ms: longer each time, and never the same for all senders."""
         seconds = _WAITS[min(tries, len(_WAITS)) - 1] * (0.8 + 0.4 * self._chance())
         return round(1000 * max(seconds, answer.wait or 0.0))

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from explorer.connections import ASKING, break_off, connections_to, within
 from explorer.core.errors import ExplorerError, RequestError
-from explorer.notices.channel import Answer, OutgoingMessage
+from explorer.notices.channel import ChannelAnswer, OutgoingMessage
 from explorer.notices.secret import read_secret
 from explorer.variables import WEBHOOK_SECRET_VARIABLE
 
@@ -125,13 +125,13 @@ class Webhook:
     def _keys(self) -> tuple[bytes, ...]:
         return signing_keys(read_secret(self.secret_file, WEBHOOK_SECRET_VARIABLE, "webhooks.secret_file"))
 
-    def send(self, outgoing: OutgoingMessage, now: float) -> Answer:
+    def send(self, outgoing: OutgoingMessage, now: float) -> ChannelAnswer:
         """Send a message, and return what came back."""
         try:
             self.check()
             keys = self._keys()
         except ExplorerError as error:
-            return Answer(False, error.message)
+            return ChannelAnswer(False, error.message)
         from urllib3.exceptions import HTTPError
 
         headers = {
@@ -147,9 +147,9 @@ class Webhook:
         except (HTTPError, OSError, ValueError) as error:
             for connection in used:
                 break_off(connection)
-            return Answer(False, self._no_answer(error))
+            return ChannelAnswer(False, self._no_answer(error))
 
-    def _answer(self, headers: dict[str, str], body: bytes, used: list[HTTPConnection], now: float) -> Answer:
+    def _answer(self, headers: dict[str, str], body: bytes, used: list[HTTPConnection], now: float) -> ChannelAnswer:
         import urllib3
 
         ASKING.connections = used
@@ -169,15 +169,15 @@ class Webhook:
         finally:
             answer.close()
 
-    def _of(self, status: int, retry_after: str, now: float) -> Answer:
+    def _of(self, status: int, retry_after: str, now: float) -> ChannelAnswer:
         if 200 <= status < 300:
-            return Answer(True, f"{self.place} answered {status}")
+            return ChannelAnswer(True, f"{self.place} answered {status}")
         text = f"{self.place} answered {status}"
         if status == _GONE:
-            return Answer(False, f"{text}: it wants no more messages", final=True)
+            return ChannelAnswer(False, f"{text}: it wants no more messages", final=True)
         if 300 <= status < 400:
             text += ": it redirects, which is not followed"
-        return Answer(False, text, waiting_time(retry_after, now))
+        return ChannelAnswer(False, text, waiting_time(retry_after, now))
 
     def _no_answer(self, error: Exception) -> str:
         """Return why there is no answer; errors of urllib3 repeat the address."""

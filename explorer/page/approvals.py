@@ -12,7 +12,7 @@ from typing import Protocol
 
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
-from explorer.approvals.rules import Rule
+from explorer.approvals.rules import ApprovalRule
 from explorer.core.transaction.commit_plan import Plan
 
 
@@ -44,7 +44,7 @@ class Approvals(Protocol):
 
     person: Person | None
 
-    def rule(self, name: str, plan: Plan) -> Rule | None:
+    def rule(self, name: str, plan: Plan) -> ApprovalRule | None:
         """Return the rule by which a plan needs a second person; None where it needs none."""
 
     def standing(self, name: str, plan: Plan) -> ApprovalRequest | None:

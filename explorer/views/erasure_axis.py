@@ -39,7 +39,7 @@ class ErasureAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class AxisBar:
     """Files that can be gone from one day on.
 
     Attributes:
@@ -99,7 +99,7 @@ def end_of(day: date) -> int:
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1))
 
 
-def place_bars(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str = "") -> tuple[Bar, ...]:
+def place_bars(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str = "") -> tuple[AxisBar, ...]:
     """Return the bars of the files of one place: one for those of a day, the first to go first; those that stay last.
 
     Args:
@@ -113,17 +113,17 @@ def place_bars(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str = "
             groups.setdefault(place.gone_from // DAY if place.gone_from > axis.now else 0, []).append(place)
     drawn = [_dated(group, axis, waits) for group in _few([groups[day] for day in sorted(groups)])]
     staying = [place for place in places if place.gone_from is None]
-    return (*drawn, Bar(1.0, f"{_files(staying)}, stays", _title(staying), "stays")) if staying else tuple(drawn)
+    return (*drawn, AxisBar(1.0, f"{_files(staying)}, stays", _title(staying), "stays")) if staying else tuple(drawn)
 
 
-def bar_to(time: int | None, axis: ErasureAxis, words: str, title: str, form: str = "plain") -> Bar:
+def bar_to(time: int | None, axis: ErasureAxis, words: str, title: str, form: str = "plain") -> AxisBar:
     """Return a bar that ends at a time, or has no end."""
     if time is None:
-        return Bar(1.0, words, title, "stays")
-    return Bar(axis.share(time), words, title, "beyond" if time > axis.end else form)
+        return AxisBar(1.0, words, title, "stays")
+    return AxisBar(axis.share(time), words, title, "beyond" if time > axis.end else form)
 
 
-def ticks(axis: ErasureAxis, bars: Iterable[Bar], *, late: bool) -> tuple[DayTick, ...]:
+def ticks(axis: ErasureAxis, bars: Iterable[AxisBar], *, late: bool) -> tuple[DayTick, ...]:
     """Return the days of the axis: the due day, today and its end, then those at which bars end, where there is room.
 
     Args:
@@ -179,7 +179,7 @@ def _few(groups: list[list[MatchedPlace]]) -> list[list[MatchedPlace]]:
     return [[place for group in groups[at : at + size] for place in group] for at in range(0, len(groups), size)]
 
 
-def _dated(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str) -> Bar:
+def _dated(places: Sequence[MatchedPlace], axis: ErasureAxis, waits: str) -> AxisBar:
     last = max(place.gone_from or 0 for place in places)
     words = _files(places)
     if last <= axis.now:

@@ -23,7 +23,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.views.act.intent_form import answers_of, headline, offered_kinds
 from explorer.views.erasure_axis import (
     DAY,
-    Bar,
+    AxisBar,
     DayTick,
     ErasureAxis,
     StepMark,
@@ -80,7 +80,7 @@ class PlaceLine:
     files: int
     size: int | None
     gone: str
-    bars: tuple[Bar, ...]
+    bars: tuple[AxisBar, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from explorer.views.table.columns import author, lines_of
 from explorer.views.table.comparison import Comparison, comparison_of
 from explorer.views.table.facts import TableFacts
 from explorer.views.table.files import masked_listing
-from explorer.views.table.lanes import Lane
+from explorer.views.table.lanes import VersionLane
 from explorer.views.table.overview import Overview, overview_of
 from explorer.views.table.timeline import COLOURINGS, Timeline
 from explorer.views.table.version_axis import AXES, AxisKind
@@ -109,7 +109,7 @@ class TableView(param.Parameterized):
         return comparison_of(self.facts, self.other, self.version)
 
     @property
-    def lanes(self) -> tuple[Lane, ...]:
+    def lanes(self) -> tuple[VersionLane, ...]:
         """The stripes of the strip: what can be read, what may be lost, where the feed was recorded."""
         return self.facts.cached_lanes() if self.at_hand else self.facts.lanes()
 

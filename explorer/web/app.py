@@ -46,7 +46,7 @@ from explorer.storage.served_root import GivenRoots
 from explorer.storage.served_roots import MOST_TABLES
 from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.session import HomeSession, names_in
-from explorer.web.home.tables import Shown
+from explorer.web.home.tables import ListView
 from explorer.web.html import (
     environment,
     head_styles,
@@ -280,10 +280,10 @@ def _screen() -> Screen | None:
     return Screen(int(width), int(height))
 
 
-def _kept(approvals: Approvals | None) -> Shown:
+def _kept(approvals: Approvals | None) -> ListView:
     """Return how the person has the list of tables, by the browser's cookies."""
     pins, recent = (_names(f"explorer-{name}") for name in ("pins", "recent"))
-    return Shown(_since(), pins, recent, KeptRecord(), approvals=approvals)
+    return ListView(_since(), pins, recent, KeptRecord(), approvals=approvals)
 
 
 def _names(cookie: str) -> tuple[str, ...]:

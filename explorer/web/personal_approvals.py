@@ -17,7 +17,7 @@ from explorer.approvals.guarded_table import GuardedTable
 from explorer.approvals.notices import post_request, settle_notices
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
-from explorer.approvals.rules import GivenApprovals, Rule, resolved_rules
+from explorer.approvals.rules import ApprovalRule, GivenApprovals, resolved_rules
 from explorer.approvals.shelf import Shelf
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
 from explorer.core.transaction.changeable_table import ApprovableTable, ChangeableTable
@@ -142,7 +142,7 @@ class PersonalApprovals:
         """Return a table that commits only under an approval, where the rules ask for one."""
         return GuardedTable(table, self._target(name), self._decisions)
 
-    def rule(self, name: str, plan: Plan) -> Rule | None:
+    def rule(self, name: str, plan: Plan) -> ApprovalRule | None:
         """Return the rule by which a plan needs a second person; None where it needs none."""
         return self._decisions.rule_of(self._target(name), plan)
 

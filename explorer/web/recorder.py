@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import msgspec
 
 from explorer.activity.commits import recorded_commit
-from explorer.activity.event import Entry, Event
+from explorer.activity.event import Event, RecordEntry
 from explorer.activity.record import ActivityRecord
 from explorer.core.transaction.changeable_table import ChangeableTable, TableAround
 from explorer.core.transaction.commit_plan import Plan, PlanResult
@@ -31,11 +31,11 @@ class Recorder:
         self._writer = None if record is None else record.writer
         self.identity = identity
 
-    def begin(self, event: Event) -> Future[Entry | None] | None:
+    def begin(self, event: Event) -> Future[RecordEntry | None] | None:
         """Begin to record what is about to be done, once the result is there; None where nothing is recorded."""
         return None if self._writer is None else self._writer.begin(self._of_person(event))
 
-    def before(self, event: Event) -> Entry | None:
+    def before(self, event: Event) -> RecordEntry | None:
         """Record what is about to be done; on a thread that may wait.
 
         Raises:

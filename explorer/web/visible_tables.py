@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from explorer.activity.event import Entry
+from explorer.activity.event import RecordEntry
 from explorer.activity.newest import NewestEntries
 from explorer.core.errors import ExplorerError, NotAllowed
 from explorer.core.log.log_segment import missing_table
@@ -180,7 +180,7 @@ class VisibleEntries(NewestEntries):
     def __init__(self, lines: NewestEntries, roots: VisibleRoots, rights: PersonalRights) -> None:
         self._lines, self._roots, self._rights = lines, roots, rights
 
-    def read(self) -> tuple[Entry, ...]:
+    def read(self) -> tuple[RecordEntry, ...]:
         """Return the newest lines, newest first."""
         found = self._lines.read()
         if self._rights.may(Right.ACTIVITY, EVERYWHERE):
@@ -188,7 +188,7 @@ class VisibleEntries(NewestEntries):
         known = {name: self._takes(name) for name in {line.event.table for line in found}}
         return tuple(line for line in found if known[line.event.table])
 
-    def is_cut(self, found: tuple[Entry, ...]) -> bool:  # noqa: ARG002  # as it was read for all
+    def is_cut(self, found: tuple[RecordEntry, ...]) -> bool:  # noqa: ARG002  # as it was read for all
         """Return whether there may be older lines than those that were read."""
         return self._lines.is_cut(self._lines.read())
 

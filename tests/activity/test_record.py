@@ -14,7 +14,7 @@ import pytest
 
 from explorer.activity.event import Event
 from explorer.activity.files import RecordFiles
-from explorer.activity.reading import EntryFilter, check_record, entries
+from explorer.activity.reading import RecordFilter, check_record, entries
 from explorer.activity.record import MOST_REFUSALS, ActivityRecord
 from explorer.core.errors import StorageError
 from tests.support.at_least_one import at_least_one
@@ -96,7 +96,7 @@ def test_two_processes_write_one_record(tmp_path: Path) -> None:
     files = RecordFiles.at(tmp_path)
     assert check_record(files).problems == []
     for name in at_least_one(("ana", "ben")):
-        versions = [entry.event.version for entry in entries(files, EntryFilter(by=name))]
+        versions = [entry.event.version for entry in entries(files, RecordFilter(by=name))]
         assert versions == list(reversed(range(60)))
 
 
@@ -209,7 +209,7 @@ def test_lines_are_found_by_time_table_and_kind(tmp_path: Path) -> None:
     record.add(Event(kind="rows", table="sales/europe"))
 
     def found(**wanted: object) -> list[int]:
-        return [entry.number for entry in entries(record.files, EntryFilter(**wanted))]  # type: ignore[arg-type]
+        return [entry.number for entry in entries(record.files, RecordFilter(**wanted))]  # type: ignore[arg-type]
 
     assert found(table="sales/eu") == [2, 1]
     assert found(kind="rows") == [3, 1]

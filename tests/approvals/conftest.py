@@ -15,7 +15,7 @@ from explorer.approvals.decisions import Decisions, Target
 from explorer.approvals.guarded_table import GuardedTable
 from explorer.approvals.person import Person
 from explorer.approvals.request import ApprovalRequest
-from explorer.approvals.rules import Rule, Rules
+from explorer.approvals.rules import ApprovalRule, Rules
 from explorer.approvals.shelf import Shelf
 from explorer.core.transaction.commit_plan import Plan
 from explorer.rights import Place, Right
@@ -37,7 +37,7 @@ class Office:
     table: Path
     shelf: Shelf
     record: ActivityRecord
-    rules: Rules = field(default_factory=lambda: Rules((Rule(),)))
+    rules: Rules = field(default_factory=lambda: Rules((ApprovalRule(),)))
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     lost: set[tuple[str, Right]] = field(default_factory=set)
     """Rights that people do not have any more."""

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.activity.reading import check_record, entries
-from explorer.approvals.rules import Rule, Rules
+from explorer.approvals.rules import ApprovalRule, Rules
 from explorer.approvals.shelf import Shelf
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
 from explorer.rights import Right
@@ -79,7 +79,7 @@ def test_maintenance_needs_an_approval_as_commits_do(office: Office) -> None:
 
 
 def test_a_change_without_a_rule_needs_nobody(office: Office) -> None:
-    office.rules = Rules((Rule(kinds=frozenset({"vacuum"})), Rule(places=(("", "lake", "other"),))))
+    office.rules = Rules((ApprovalRule(kinds=frozenset({"vacuum"})), ApprovalRule(places=(("", "lake", "other"),))))
     assert office.guarded(None).commit(office.plan(), reason="why", user="cleo").outcome == "committed"
     assert newest_commit(office)["userName"] == "cleo"
     assert "tags" not in newest_commit(office)
@@ -97,7 +97,7 @@ def test_nobody_approves_what_they_asked_for(office: Office) -> None:
             office.desk(who).approve(number, "", TARGET.place, office.remake)
         with pytest.raises(NotAllowed, match="asked for this change"):
             office.desk(who).decline(number, "no", TARGET.place)
-    office.rules = Rules((Rule(),), accounts=(("ana", "admin7"),))
+    office.rules = Rules((ApprovalRule(),), accounts=(("ana", "admin7"),))
     with pytest.raises(NotAllowed, match="counts as the same person"):
         office.approve(number, "admin7")
     assert office.shelf.get(number).state == "asked"

@@ -1,11 +1,12 @@
 """The shape of the house: no folder too full, no package too large, and no module without a place among the layers."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,14 @@ def _layered() -> list[str]:
 def _no_bytes(folder: str, names: list[str]) -> list[str]:
     """Leave out what is not source: the contracts are about modules."""
     return [name for name in names if not name.endswith(".py") and not (Path(folder) / name).is_dir()]
+
+
+def test_no_class_name_is_that_of_two_things() -> None:
+    """Those of one module alone begin with an underscore."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(PACKAGE)))
+    assert len(homes) > 500
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

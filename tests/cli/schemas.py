@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.activity.event import Entry
+from explorer.activity.event import RecordEntry
 from explorer.auditing.document import AuditDocument
 from explorer.auditing.erasure.document import ErasureDocument
 from explorer.cli.commands.blame import BlameLine
@@ -110,7 +110,7 @@ DOCUMENTS: Final[dict[str, tuple[Printed, ...]]] = {
     "withdraw": (Printed("approval", ApprovalDocument),),
     "maintenance": (Printed("maintenance", MaintenanceEntry, lines=True),),
     "activity": (
-        Printed("activity", Entry, lines=True),
+        Printed("activity", RecordEntry, lines=True),
         Printed("activity-archived", RecordArchived, "with --archive"),
         Printed("activity-verified", RecordVerified, "with --verify"),
     ),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from explorer.core.errors import RequestError
 from explorer.notices import webhook as module
-from explorer.notices.channel import Answer
+from explorer.notices.channel import ChannelAnswer
 from explorer.notices.notice import NoticeMessage
 from explorer.notices.sender import trial_message
 from explorer.notices.webhook import Webhook, signature, signing_keys, waiting_time
@@ -29,7 +29,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WEBHOOK_SECRET_VARIABLE, SECRET)
 
 
-def sent_to(receiver: Receiver) -> Answer:
+def sent_to(receiver: Receiver) -> ChannelAnswer:
     now = datetime.now(UTC).timestamp()
     answer = Webhook("chat", receiver.url).send(trial_message(now), now)
     assert "secret" not in answer.text

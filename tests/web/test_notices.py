@@ -147,14 +147,14 @@ def test_an_unknown_and_a_hidden_notice_are_answered_alike(
 def test_how_messages_are_sent_is_for_those_who_may_see_everything(
     root: Path, book: NoticeBook, record: ActivityRecord
 ) -> None:
-    from explorer.notices.channel import Answer
+    from explorer.notices.channel import ChannelAnswer
     from explorer.notices.sender import Sender
 
     class Failing:
         name, place = "chat", "https://example.org"
 
-        def send(self, *_: object) -> Answer:
-            return Answer(False, f"{SECRET}.example.org cannot be connected to")
+        def send(self, *_: object) -> ChannelAnswer:
+            return ChannelAnswer(False, f"{SECRET}.example.org cannot be connected to")
 
     Sender(book, [Failing()]).send_due()
     server = Server(root, book, record, "admin")

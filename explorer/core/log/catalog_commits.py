@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import RequestError, UnsupportedFeature
-from explorer.core.log.listed_log import NamedVersion
+from explorer.core.log.listed_log import MissingVersion
 from explorer.core.log.log_path import LOG_FOLDER, STAGED_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.actions import Protocol
@@ -81,7 +81,7 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         by_catalog=True,
         named=None,
     )
-    return known.with_named(NamedVersion(catalog.latest, (_ANSWER,)))
+    return known.with_named(MissingVersion(catalog.latest, (_ANSWER,)))
 
 
 def check_published(store: LogStore, protocol: Protocol, version: int) -> None:

@@ -23,7 +23,7 @@ from explorer.core.log.version_files import VersionFiles
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 
 
-class NamedVersion(msgspec.Struct, frozen=True):
+class MissingVersion(msgspec.Struct, frozen=True):
     """A version that has no commit and no complete checkpoint, though files of the log name it or a later one.
 
     Attributes:
@@ -34,28 +34,28 @@ class NamedVersion(msgspec.Struct, frozen=True):
     version: int
     files: tuple[str, ...]
 
-    def and_also(self, other: NamedVersion | None) -> NamedVersion:
+    def and_also(self, other: MissingVersion | None) -> MissingVersion:
         """Return both together."""
         if other is None:
             return self
         first, second = sorted((self, other), key=lambda named: named.version)
-        return NamedVersion(second.version, tuple(dict.fromkeys((*first.files, *second.files))))
+        return MissingVersion(second.version, tuple(dict.fromkeys((*first.files, *second.files))))
 
-    def beyond(self, version: int) -> NamedVersion | None:
+    def beyond(self, version: int) -> MissingVersion | None:
         """Return the same if the newest recorded version is this one; None if that is as new."""
         return self if self.version > version else None
 
 
-def newest_named(paths: Iterable[LogPath], recorded: int) -> NamedVersion | None:
+def newest_named(paths: Iterable[LogPath], recorded: int) -> MissingVersion | None:
     """Return the newest version that files of the log show to have existed beyond the recorded ones, if any."""
     shown = ((_shown(path), path.path) for path in paths)
     newer = sorted(each for each in shown if each[0] > recorded)
-    return NamedVersion(newer[-1][0], tuple(path for _, path in newer)) if newer else None
+    return MissingVersion(newer[-1][0], tuple(path for _, path in newer)) if newer else None
 
 
-def named_by_hint(version: int | None) -> NamedVersion | None:
+def named_by_hint(version: int | None) -> MissingVersion | None:
     """Return the version of the checkpoint that the hint names."""
-    return None if version is None else NamedVersion(version, (LAST_CHECKPOINT,))
+    return None if version is None else MissingVersion(version, (LAST_CHECKPOINT,))
 
 
 def _shown(path: LogPath) -> int:
@@ -130,14 +130,14 @@ class ListedLog:
         complete = (checkpoint.version for checkpoint in complete_checkpoints(self.others))
         return max((self.commits.latest, *unusual, *complete))
 
-    def named_by_staged(self, store: LogStore) -> NamedVersion | None:
+    def named_by_staged(self, store: LogStore) -> MissingVersion | None:
         """Return a newer version than the recorded ones, if staged commits show it; most logs have none to list."""
         if self.objects.folders is not None and _STAGED_NAME not in self.objects.folders:
             return None
         return newest_named(list_staged(store), self.recorded)
 
     @cached_property
-    def named(self) -> NamedVersion | None:
+    def named(self) -> MissingVersion | None:
         """A newer version than the newest recorded one, if other files name one."""
         newest = max((max(path.version, path.last_version) for path in self.others), default=-1)
         if max(newest, self.checksums.latest) <= self.commits.latest:

@@ -21,7 +21,7 @@ from explorer.core.log.last_checkpoint import hint_text, hinted_version, parse_l
 from explorer.core.log.listed_log import (
     CompleteCheckpoint,
     ListedLog,
-    NamedVersion,
+    MissingVersion,
     complete_checkpoints,
     list_files,
     named_by_hint,
@@ -109,7 +109,7 @@ class LogListing(msgspec.Struct, frozen=True):
     by_catalog: bool = False
     is_complete: bool = True
     beginning: Callable[[], LogListing | None] | None = None
-    named: NamedVersion | None = None
+    named: MissingVersion | None = None
 
     @property
     def latest(self) -> int:
@@ -122,7 +122,7 @@ class LogListing(msgspec.Struct, frozen=True):
         newest_commit = next(reversed(self.commits), -1)
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
-    def with_named(self, named: NamedVersion | None) -> LogListing:
+    def with_named(self, named: MissingVersion | None) -> LogListing:
         """Return the same listing with a named version, which counts if it is newer than the recorded ones."""
         both = named if self.named is None else self.named.and_also(named)
         newer = None if both is None else both.beyond(self.recorded)
@@ -255,7 +255,7 @@ class LogListing(msgspec.Struct, frozen=True):
             latest=readable[1] if readable else None,
         )
 
-    def _lost(self, named: NamedVersion) -> VersionGap:
+    def _lost(self, named: MissingVersion) -> VersionGap:
         """Return the error for a version that other files name, but that has no commit and no checkpoint."""
         readable = next(reversed(self._readable_runs()), None)
         version, files = named.version, _listed_files(named.files)
@@ -366,7 +366,7 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
 
 
 def _with_earlier(
-    earlier: Callable[[], ListedObjects | None], objects: ListedObjects, named: NamedVersion | None
+    earlier: Callable[[], ListedObjects | None], objects: ListedObjects, named: MissingVersion | None
 ) -> LogListing | None:
     before = earlier()
     listed = None if before is None else sorted_files(before.with_more(objects))

@@ -51,14 +51,14 @@ _HALF: Final = re.compile(
 _NO_NUMBER: Final = re.compile(r"[:\[,]\s*-?(?:NaN|Infinity)\b")
 
 
-class TextShape(msgspec.Struct, frozen=True):
+class MalformedText(msgspec.Struct, frozen=True):
     """The cause of a malformed commit, and the next step."""
 
     cause: str
     step: str
 
 
-def misshapen(lines: Sequence[bytes], index: int) -> TextShape | None:
+def misshapen(lines: Sequence[bytes], index: int) -> MalformedText | None:
     """Return why a line is not one JSON document; None if its text has no shape that explains it."""
     line = lines[index]
     encoded = _encoded(line)
@@ -72,55 +72,55 @@ def misshapen(lines: Sequence[bytes], index: int) -> TextShape | None:
     return _spread(text, len(line.decode("utf-8", "replace")))
 
 
-def _encoded(line: bytes) -> TextShape | None:
+def _encoded(line: bytes) -> MalformedText | None:
     """Return the cause that the first bytes of a line show."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if line.startswith(mark):
             step = _REMOVE if encoding == "UTF-8" else _REWRITE
-            return TextShape(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
+            return MalformedText(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
     for start, encoding in _UNMARKED.items():
         if line.startswith(start):
-            return TextShape(f"it is encoded in {encoding}", _REWRITE)
+            return MalformedText(f"it is encoded in {encoding}", _REWRITE)
     if line.startswith(b"\0"):
         what = "begins with" if line.strip(b"\0\r") else "contains only"
-        return TextShape(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
+        return MalformedText(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
     text = line.lstrip()
-    return next((TextShape(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
+    return next((MalformedText(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
 
 
-def _spread(text: str, length: int) -> TextShape | None:
+def _spread(text: str, length: int) -> MalformedText | None:
     start = len(text) - len(text.lstrip())
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list):
-        return TextShape("the actions are the elements of a JSON array", "Write each action on a line of its own")
+        return MalformedText("the actions are the elements of a JSON array", "Write each action on a line of its own")
     if not isinstance(value, dict):
         return None
     if end > length:
-        return TextShape(
+        return MalformedText(
             "an action is written over several lines, which some clients read but the protocol does not allow",
             "Write each action on one line",
         )
     return _followed(text[end:length]) or _invalid(text[start:end])
 
 
-def _followed(rest: str) -> TextShape | None:
+def _followed(rest: str) -> MalformedText | None:
     """Return the cause in the text after an action."""
     if rest.startswith("\r") and rest.strip():
-        return TextShape("its lines end in a carriage return alone (0D)", "End each line with a line feed")
+        return MalformedText("its lines end in a carriage return alone (0D)", "End each line with a line feed")
     rest = rest.strip()
     if rest == ",":
-        return TextShape("a comma follows the action", "Remove the comma")
+        return MalformedText("a comma follows the action", "Remove the comma")
     if rest.lstrip(", \t").startswith("{"):
-        return TextShape("it contains several actions", "Write each action on a line of its own")
+        return MalformedText("it contains several actions", "Write each action on a line of its own")
     if rest:
-        return TextShape("other text follows the action", "Remove the text after the action")
+        return MalformedText("other text follows the action", "Remove the text after the action")
     return None
 
 
-def _invalid(text: str) -> TextShape | None:
+def _invalid(text: str) -> MalformedText | None:
     """Return what lenient JSON parsers accept and the standard does not allow; None for valid JSON."""
     try:
         msgspec.json.decode(text)
@@ -129,11 +129,11 @@ def _invalid(text: str) -> TextShape | None:
     return None
 
 
-def _not_allowed(text: str) -> TextShape | None:
+def _not_allowed(text: str) -> MalformedText | None:
     if _CONTROL.search(text):
-        return TextShape("a string contains a control character", "Write the character with an escape")
+        return MalformedText("a string contains a control character", "Write the character with an escape")
     if _HALF.search(text):
-        return TextShape("a string contains an unpaired surrogate", "Write both halves of the character")
+        return MalformedText("a string contains an unpaired surrogate", "Write both halves of the character")
     if _NO_NUMBER.search(text):
-        return TextShape("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
+        return MalformedText("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
     return None

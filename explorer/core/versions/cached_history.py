@@ -30,7 +30,7 @@ from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LaterFiles, LogicalFiles
 from explorer.core.versions.commit_times import file_times
 from explorer.core.versions.history import History, info_columns, record_table, time_columns
-from explorer.core.versions.history_reader import FirstReadable, HistoryReader, Recorder, first_read
+from explorer.core.versions.history_reader import CommitRecorder, FirstReadable, HistoryReader, first_read
 from explorer.core.versions.lifetimes.builder import LifetimesBuilder, files_of_tables
 from explorer.core.versions.lifetimes.lifetimes import InstanceFacts, Lifetimes
 from explorer.core.versions.provenance import PROVENANCE, BaseState, CommitRecord, Provenance
@@ -130,7 +130,7 @@ def read_provenance(store: LogStore, listing: LogListing, indexes: IndexCache | 
     readable_from, first = listing.earliest(), first_read(listing)
     base = FirstReadable(store, listing.segment(readable_from)).known if first else None
     known = None if cached is None else cached.recorder()
-    recorder = Recorder(base) if known is None else known
+    recorder = CommitRecorder(base) if known is None else known
     paths = _commits(listing).paths[len(recorder.records) :]
     for small, path in zip(read_small_actions(store, paths), paths, strict=True):
         recorder.take(small, path.modified)
@@ -216,7 +216,7 @@ class _CachedHistory:
             self._store, self._first(), builder, recorder, lines=lines, read=self._known, versions=versions
         )
 
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> CommitRecorder | None:
         """Return a recorder that continues its small actions; None if it is damaged."""
         lines = self._lines()
         return None if lines is None else _recorded(lines, self._known, self._facts.base)
@@ -309,9 +309,9 @@ def _files(segment: LogSegment) -> tuple[LogPath, ...]:
     return (*(() if segment.checkpoint is None else segment.checkpoint.parts), *segment.commits)
 
 
-def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> Recorder:
+def _recorded(lines: Sequence[bytes], commits: Sequence[LogPath], base: _Base | None) -> CommitRecorder:
     """Return the records of commits, from their small actions."""
-    recorder = Recorder(None if base is None else base.known())
+    recorder = CommitRecorder(None if base is None else base.known())
     for small, path in zip(decode_small_actions(zip(commits, lines, strict=True)), commits, strict=True):
         recorder.take(small, path.modified)
     recorder.pass_base()

@@ -67,7 +67,7 @@ class FirstReadable:
         return BaseState(self.segment.version, state.protocol, state.metadata, dict(state.domains))
 
 
-class Recorder:
+class CommitRecorder:
     """Makes the records of commits from their small actions, taken in ascending order.
 
     Args:
@@ -85,7 +85,7 @@ class Recorder:
             configuration = base.metadata.configuration
             self._enabled, self._since = IN_COMMIT_TIMESTAMPS.of(configuration), enablement(configuration)[0]
 
-    def copy(self) -> Recorder:
+    def copy(self) -> CommitRecorder:
         """Return a copy of the records so far, to continue independently."""
         recorder = copy(self)
         recorder.records = list(self.records)
@@ -164,7 +164,7 @@ class HistoryReader:
         self.base = FirstReadable(store, listing.segment(self._readable_from)) if self._first else None
         self._pending: FirstReadable | None = self.base
         self.builder = LifetimesBuilder(self._first, self._readable_from)
-        self.recorder = Recorder(None if self.base is None else self.base.known)
+        self.recorder = CommitRecorder(None if self.base is None else self.base.known)
         self.lines: list[bytes] | None = [] if keep_lines else None
         self._from_cache = False
         self._read: dict[int, LogPath] = {}
@@ -175,7 +175,7 @@ class HistoryReader:
         store: LogStore,
         base: FirstReadable | None,
         builder: LifetimesBuilder,
-        recorder: Recorder,
+        recorder: CommitRecorder,
         *,
         lines: list[bytes],
         read: Sequence[LogPath],

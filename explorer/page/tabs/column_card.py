@@ -89,7 +89,7 @@ class Headings:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class CardDrawing:
     """The card as it is drawn.
 
     Attributes:
@@ -132,7 +132,7 @@ def heading_of(view: TableView, address: Address, work: WindowWork, rows: PagedR
     return Headings(columns, read.reading, problem, Filters(address))
 
 
-def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, name: str) -> Card | None:
+def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, name: str) -> CardDrawing | None:
     """Return the card of a column; None where no column is asked for."""
     if not name:
         return None
@@ -153,7 +153,7 @@ def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows
             extremes = (("minimum", fmt.value_text(profile.min)), ("maximum", fmt.value_text(profile.max)))
     elif card.column is not None and rows_are_of(view, rows):
         values = _row_values(work, rows, card.column)
-    return Card(card, values, job, made is not None, extremes, wrong, Filters(address), shared)
+    return CardDrawing(card, values, job, made is not None, extremes, wrong, Filters(address), shared)
 
 
 def list_glances(view: TableView, work: WindowWork, names: Sequence[str]) -> ReadGlances:

@@ -21,7 +21,7 @@ _OF_DEAD_JVM: Final = (Py4JError, AttributeError, OSError)
 _ENDED: Final = frozenset({"SUCCEEDED", "FAILED"})
 
 
-class Watch(Protocol):
+class WorkWatch(Protocol):
     """Progress and cancellation of the work of one thread."""
 
     def begin(self) -> None:
@@ -40,7 +40,7 @@ class Watch(Protocol):
         """Return whether tasks of the work still run; Connect cannot tell, so there it is False."""
 
 
-def watch(session: SparkSession, group: str, description: str) -> Watch:
+def watch(session: SparkSession, group: str, description: str) -> WorkWatch:
     """Return the watch that fits the session."""
     if is_connect(session):
         return _ConnectWatch(session, group)

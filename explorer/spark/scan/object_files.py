@@ -64,7 +64,7 @@ _FOOTERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class FileRows:
+class RawRows:
     """Rows as the files have them.
 
     Attributes:
@@ -107,7 +107,7 @@ def needs_tasks(session: SparkSession, addresses: Sequence[FileAddress]) -> bool
     return any(name is None or configuration.getClassByNameOrNull(name) is None for name in wanted)
 
 
-def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema: st.StructType) -> FileRows:
+def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema: st.StructType) -> RawRows:
     """Return the files' rows, read by the tasks.
 
     Args:
@@ -122,7 +122,7 @@ def read_objects(session: SparkSession, addresses: Sequence[FileAddress], schema
     fields += [st.StructField(path, st.StringType()), st.StructField(row, st.LongType())]
     frame = session.createDataFrame(files).repartition(min(files.num_rows, _MOST_TASKS))
     read = object_rows.reader(ObjectRows(stores, secrets_in(addresses), shapes, path, row, room()))
-    return FileRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
+    return RawRows(frame.mapInArrow(read, st.StructType(fields)), sf.col(path), sf.col(row))
 
 
 def read_footers(session: SparkSession, addresses: Sequence[FileAddress]) -> DataFrame:

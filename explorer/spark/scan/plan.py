@@ -43,7 +43,7 @@ from explorer.spark.engine.session import engine
 from explorer.spark.scan.compared import matching, needed_files
 from explorer.spark.scan.layout import Layout, layout_of
 from explorer.spark.scan.masks import is_masked, mask_column, mask_words
-from explorer.spark.scan.object_files import FileRows, needs_tasks, read_objects, remote_file, spooled
+from explorer.spark.scan.object_files import RawRows, needs_tasks, read_objects, remote_file, spooled
 from explorer.spark.scan.physical import logical_column, quoted, read_schema, spark_type
 from explorer.spark.scan.results import Scan
 from explorer.spark.scan.row_marks import RowMarks, row_identity
@@ -247,7 +247,7 @@ def _no_rows(session: SparkSession, layout: Layout) -> DataFrame:
     return session.range(0).select(*columns, *(layout.marks.no_columns() if layout.marks else ()))
 
 
-def _selected(rows: FileRows, layout: Layout, facts: JoinedFacts | None) -> DataFrame:
+def _selected(rows: RawRows, layout: Layout, facts: JoinedFacts | None) -> DataFrame:
     sources = {field.name: sf.col(quoted(field.physical_name)) for field in layout.stored}
     frame = rows.frame
     if facts is not None:
@@ -259,7 +259,7 @@ def _selected(rows: FileRows, layout: Layout, facts: JoinedFacts | None) -> Data
     return frame.select(*columns)
 
 
-def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> FileRows:
+def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress]) -> RawRows:
     schema = read_schema(layout.stored, layout.by_id)
     if layout.marks is not None:
         schema = st.StructType([*schema.fields, *layout.marks.read_fields()])
@@ -275,10 +275,10 @@ def _read(session: SparkSession, layout: Layout, addresses: Sequence[FileAddress
     except AnalysisException as error:
         raise failure_of(error, addresses, layout.version) from error
     metadata = frame.metadataColumn("_metadata")
-    return FileRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
+    return RawRows(frame, metadata.getField("file_path"), metadata.getField("row_index"))
 
 
-def _joined(rows: FileRows, layout: Layout, facts: JoinedFacts) -> tuple[DataFrame, dict[str, Column]]:
+def _joined(rows: RawRows, layout: Layout, facts: JoinedFacts) -> tuple[DataFrame, dict[str, Column]]:
     """Join to each row what is known of its file, and drop the rows that are not given."""
     names = set(rows.frame.columns)
     stored = [field for field in layout.stored if field.physical_name in names]

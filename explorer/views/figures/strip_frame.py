@@ -11,7 +11,7 @@ import numpy as np
 from explorer.core.protocol.arrow.arrays import Float64s
 from explorer.views.figures.plotly import Part
 from explorer.views.figures.theme import FONT_FAMILY, Theme
-from explorer.views.table.lanes import Lane
+from explorer.views.table.lanes import VersionLane
 from explorer.views.table.timeline import Scale, Timeline
 
 LEAST_NAMED: Final = 76
@@ -70,7 +70,7 @@ class StripRows:
     names: tuple[tuple[str, float], ...]
 
     @classmethod
-    def of(cls, timeline: Timeline, frame: Frame, lanes: tuple[Lane, ...], *, mapped: bool) -> StripRows:
+    def of(cls, timeline: Timeline, frame: Frame, lanes: tuple[VersionLane, ...], *, mapped: bool) -> StripRows:
         if frame.folded:
             return cls(_FOLDED + 4, 2, 2, 0, (), (), 0, False, ())
         named = bool(timeline.names) and frame.plot / max(len(timeline.start), 1) >= LEAST_NAMED

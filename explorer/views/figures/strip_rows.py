@@ -19,7 +19,7 @@ from explorer.core.protocol.arrow.arrays import Float64s, Int64s
 from explorer.views.figures.plotly import Part, Tick, apart, calendar_ticks, clock_ticks, round_versions
 from explorer.views.figures.strip_frame import CHARACTER, RIGHT, Frame, StripAxis, StripRows, points, stripes, words
 from explorer.views.figures.theme import Theme
-from explorer.views.table.lanes import Lane, State, spans_of
+from explorer.views.table.lanes import State, VersionLane, spans_of
 from explorer.views.table.timeline import Timeline
 
 _SIGN: Final = 11
@@ -198,7 +198,7 @@ class _Piece:
 
 
 def lane_traces(
-    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[Lane, ...]
+    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[VersionLane, ...]
 ) -> list[Part]:
     """Return the lanes as bars, one trace for each state, and the dotted lines of what is gone."""
     styles: dict[State, Part] = {
@@ -219,7 +219,7 @@ def lane_traces(
 
 
 def lane_labels(
-    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[Lane, ...]
+    timeline: Timeline, theme: Theme, axis: StripAxis, rows: StripRows, lanes: tuple[VersionLane, ...]
 ) -> list[Part]:
     """Return what a state is, written above its span where it is wide enough; of scattered ones, how many there are."""
     labels: list[Part] = []
@@ -237,14 +237,14 @@ def lane_labels(
     return labels[:_LABELS]
 
 
-def _span_texts(timeline: Timeline, axis: StripAxis, lane: Lane) -> list[tuple[int, int, str]]:
+def _span_texts(timeline: Timeline, axis: StripAxis, lane: VersionLane) -> list[tuple[int, int, str]]:
     """Return the labels of spans that have room for one."""
     ends = np.array([timeline.edges(span.first, span.last) for span in lane.spans], np.float64).reshape(-1, 2)
     wide = np.flatnonzero(np.diff(ends, axis=1)[:, 0] >= _ROOM * axis.pixel)
     return [(span.first, span.last, span.label) for span in (lane.spans[index] for index in wide.tolist())]
 
 
-def _scattered(timeline: Timeline, lane: Lane) -> Iterator[tuple[int, int, str]]:
+def _scattered(timeline: Timeline, lane: VersionLane) -> Iterator[tuple[int, int, str]]:
     """Yield how many versions are at risk, or in a gap, for each run of marks of several states."""
     if timeline.single:
         return
@@ -261,7 +261,7 @@ def _scattered(timeline: Timeline, lane: Lane) -> Iterator[tuple[int, int, str]]
                 break
 
 
-def _pieces(timeline: Timeline, lane: Lane) -> list[_Piece]:
+def _pieces(timeline: Timeline, lane: VersionLane) -> list[_Piece]:
     """Return the lane mark by mark; similar neighbors are joined."""
     first, last = timeline.first, timeline.last
     codes = np.full(last - first + 1, -1, np.int64)

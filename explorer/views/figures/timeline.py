@@ -19,7 +19,7 @@ from explorer.views.figures.strip_frame import CHARACTER, MAP, RIGHT, SIGNS, Fra
 from explorer.views.figures.strip_marks import Marks, commit_labels
 from explorer.views.figures.strip_rows import LowerRows, lane_labels, lane_traces
 from explorer.views.figures.theme import Theme
-from explorer.views.table.lanes import Lane
+from explorer.views.table.lanes import VersionLane
 from explorer.views.table.timeline import Scale, Timeline
 
 _KNOTS: Final = 400
@@ -27,7 +27,12 @@ _KNOTS: Final = 400
 
 
 def timeline_figure(
-    timeline: Timeline, theme: Theme, frame: Frame, *, lanes: tuple[Lane, ...] = (), history: Timeline | None = None
+    timeline: Timeline,
+    theme: Theme,
+    frame: Frame,
+    *,
+    lanes: tuple[VersionLane, ...] = (),
+    history: Timeline | None = None,
 ) -> Figure:
     """Draw the strip without the ends of the comparison: see `timeline_ends`.
 
@@ -82,7 +87,7 @@ def timeline_figure(
 
 def timeline_ends(
     timeline: Timeline, theme: Theme, frame: Frame, *, version: int, compared: int | None = None,
-    lanes: tuple[Lane, ...] = (), mapped: bool = False,
+    lanes: tuple[VersionLane, ...] = (), mapped: bool = False,
 ) -> Part:  # fmt: skip
     """Return the parts of the layout that show the state: the comparison's two ends, the range between, all labels.
 

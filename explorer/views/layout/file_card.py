@@ -44,7 +44,7 @@ class LifeEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BoundTexts:
     """The bounds of a column in a file; empty texts where the log has none."""
 
     column: str
@@ -77,7 +77,7 @@ class FileCard:
     life: tuple[LifeEvent, ...]
     more_events: int
     share: float | None
-    bounds: tuple[Bounds, ...]
+    bounds: tuple[BoundTexts, ...]
     without_bounds: int
     more_bounds: int
     tight: bool
@@ -102,7 +102,7 @@ def _card(facts: TableFacts, version: int, name: str) -> FileCard | None:
         return None
     events = life[: _MOST_EVENTS // 2] + life[-_MOST_EVENTS // 2 :] if len(life) > _MOST_EVENTS else life
     row = -1 if entries is None else row_of_file(facts, version, path)
-    bounds: list[Bounds] = []
+    bounds: list[BoundTexts] = []
     without, tight, problem = 0, True, None
     share = None
     if row >= 0:
@@ -172,7 +172,7 @@ def _is_replaced(life: Lifetimes, row: int, removed: int) -> bool:
     return bool(((life.previous == row) & (life.added == removed)).any())
 
 
-def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[Bounds], int, bool]:
+def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[BoundTexts], int, bool]:
     """Return the bounds of one file; the statistics of other files are not read."""
     snapshot = facts.snapshot(version)
     start = 0
@@ -184,7 +184,7 @@ def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[Bounds], in
         start += source.num_rows
     else:
         return [], 0, True
-    found: list[Bounds] = []
+    found: list[BoundTexts] = []
     tight, without = True, 0
     stated = [column for column in snapshot.statistics_columns if not column.partition]
     for column, ranges in one.column_ranges_of([column.name for column in stated]):
@@ -197,9 +197,9 @@ def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[Bounds], in
     return found, without, tight
 
 
-def _of(column: StatisticsColumn, ranges: dict[str, object]) -> Bounds | None:
+def _of(column: StatisticsColumn, ranges: dict[str, object]) -> BoundTexts | None:
     low, high, nulls = ranges["min"], ranges["max"], ranges["null_count"]
     if low is None and high is None and nulls is None:
         return None
     least, greatest = ("" if value is None else fmt.plain(fmt.value_text(value, 200)) for value in (low, high))
-    return Bounds(column.name, least, greatest, f"{nulls:,} null" if nulls else "")
+    return BoundTexts(column.name, least, greatest, f"{nulls:,} null" if nulls else "")

@@ -26,7 +26,7 @@ _MOST_TICKS: Final = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class TimeTick:
     """A line of the axis: where, as a share of its length, and its label."""
 
     share: float
@@ -61,14 +61,14 @@ class TimeRange:
         """Return where a time is on the axis: 0 at its start, 1 at its end."""
         return (time - self.start) / (self.until - self.start)
 
-    def ticks(self) -> tuple[Tick, ...]:
+    def ticks(self) -> tuple[TimeTick, ...]:
         """Return the ticks of the axis."""
         span = self.until - self.start
         step = next((each for each in _STEPS if span / each <= _MOST_TICKS), _STEPS[-1])
         # Weeks begin on a Monday; the epoch was a Thursday.
         origin = 4 * DAY if step % (7 * DAY) == 0 else 0
         first = -(-(self.start - origin) // step) * step + origin
-        return tuple(Tick(self.share(time), _label(time, step)) for time in range(first, self.until, step))
+        return tuple(TimeTick(self.share(time), _label(time, step)) for time in range(first, self.until, step))
 
     def moved(self, way: int) -> str:
         """Return the text of the range before it, for -1, or after it, for 1, as long as this one."""

@@ -37,7 +37,7 @@ from explorer.core.versions.snapshot import Snapshot
 from explorer.file_names import FileNames
 from explorer.system import my_clients
 from explorer.views.problems import Problem, data_problems
-from explorer.views.table.lanes import Lane, Span, feed_lane, retention_lanes
+from explorer.views.table.lanes import Span, VersionLane, feed_lane, retention_lanes
 from explorer.views.table.ranges import ColumnRanges, column_ranges
 from explorer.views.table.timeline import MARKS, Colouring, Signs, Timeline, timeline_of
 from explorer.views.table.version_axis import AxisKind
@@ -94,7 +94,7 @@ class TableFacts:
         # Taken before the other one, never after it.
         self._judging = threading.Lock()
         self._judged: tuple[Hashable, bool] | None = None
-        self._cached_lanes: tuple[Lane, ...] | None = None
+        self._cached_lanes: tuple[VersionLane, ...] | None = None
         self._cached_audit: Audit | None = None
         self._cached: OrderedDict[Hashable, object] = OrderedDict()
         self.problem: TableError | None = before
@@ -267,7 +267,7 @@ class TableFacts:
         """Return the diamonds and flags of all versions."""
         return self.keep("signs", self._signs)
 
-    def lanes(self) -> tuple[Lane, ...]:
+    def lanes(self) -> tuple[VersionLane, ...]:
         """Return what can be read, what may be lost by the table's own retention, and where the feed was recorded.
 
         It follows from the log, as of some minutes ago at most, and from what is known of missing files. Nothing is
@@ -277,7 +277,7 @@ class TableFacts:
             return ()
         return self.keep(("lanes", self._moment()), self._lanes)
 
-    def feed_lane(self) -> Lane | None:
+    def feed_lane(self) -> VersionLane | None:
         """Return the versions whose commits recorded the change feed; None if the feed was never on.
 
         A commit records changes if the property is on in the metadata after it.
@@ -333,14 +333,14 @@ class TableFacts:
         """Return the findings of the last `judge`; None before the first."""
         return self._cached_audit
 
-    def cached_lanes(self) -> tuple[Lane, ...]:
+    def cached_lanes(self) -> tuple[VersionLane, ...]:
         """Return the lanes of the last `judge`; before the first those of retention are empty."""
         if self.partial:
             return ()
         if self._cached_lanes is not None:
             return self._cached_lanes
         feed = self.feed_lane()
-        return (Lane("log", ()), Lane("data", ()), *(() if feed is None else (feed,)))
+        return (VersionLane("log", ()), VersionLane("data", ()), *(() if feed is None else (feed,)))
 
     @property
     def is_judged(self) -> bool:
@@ -471,14 +471,14 @@ class TableFacts:
             checkpoints=tuple(sorted({checkpoint.version for checkpoint in self.log.listing.checkpoints})),
         )
 
-    def _lanes(self) -> tuple[Lane, ...]:
+    def _lanes(self) -> tuple[VersionLane, ...]:
         feed = self.feed_lane()
         try:
             retention = retention_lanes(self.states())
         except TableError as error:
             # A property without a readable value: the versions can be read, but their end date is unknown.
             unknown = Span(self.first, self.last, "unknown", f"until when is unknown: {error}")
-            return (Lane("log", (unknown,)), *((feed,) if feed else ()))
+            return (VersionLane("log", (unknown,)), *((feed,) if feed else ()))
         return (*retention, *((feed,) if feed else ()))
 
 

@@ -39,14 +39,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class VersionLane:
     """A stripe under the bars: a name, and the state of the versions it covers."""
 
     name: str
     spans: tuple[Span, ...]
 
 
-def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
+def retention_lanes(states: VersionStates) -> tuple[VersionLane, VersionLane]:
     """Return the lanes of the log and of the data.
 
     Where both a vacuum and a cleanup of the log are due, each lane names the two, the earlier first.
@@ -62,12 +62,12 @@ def retention_lanes(states: VersionStates) -> tuple[Lane, Lane]:
     log_words = ("", "the next log cleanup may delete it", "deleted from the log")
     data_words = ("", "the next vacuum may delete it", "gone", "an unfinished vacuum may have deleted it")
     return (
-        Lane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), states, log_words)),
-        Lane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), states, data_words)),
+        VersionLane("log", _spans(versions, log, np.where(by_log, states.since, FOREVER), states, log_words)),
+        VersionLane("data", _spans(versions, data, np.where(by_log, FOREVER, states.since), states, data_words)),
     )
 
 
-def feed_lane(versions: Int64s, on: Mask) -> Lane | None:
+def feed_lane(versions: Int64s, on: Mask) -> VersionLane | None:
     """Return where commits recorded the change feed, and the holes between; None if the feed was never on."""
     places = np.flatnonzero(on)
     if not len(places):
@@ -80,7 +80,7 @@ def feed_lane(versions: Int64s, on: Mask) -> Lane | None:
         for a, b, code in spans_of(versions[first:], codes)
     ]
     before = [Span(int(versions[0]), int(versions[first]) - 1, "gone", "never recorded")] if first else []
-    return Lane("feed", (*before, *spans))
+    return VersionLane("feed", (*before, *spans))
 
 
 def spans_of(versions: Int64s, codes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:

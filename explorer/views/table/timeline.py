@@ -22,8 +22,8 @@ from explorer.core.versions.commits.commits import Commits
 from explorer.views.table.lanes import spans_of
 from explorer.views.table.version_axis import (
     AxisKind,
-    Bins,
     VersionAxis,
+    VersionBins,
     bin_labels,
     commit_detail,
     version_labels,
@@ -161,7 +161,7 @@ class Timeline:
     first: int
     last: int
     axis: VersionAxis
-    bins: Bins
+    bins: VersionBins
     added: Float64s
     removed: Float64s
     masked: Float64s

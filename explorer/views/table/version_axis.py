@@ -31,7 +31,7 @@ _TIMES: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bins:
+class VersionBins:
     """The marks of a window: which of them each commit belongs to, and where they are.
 
     Attributes:
@@ -77,7 +77,7 @@ class VersionAxis:
         """Return where one version is."""
         return float(self.places(np.array([version]))[0])
 
-    def bins(self, window: tuple[int, int], most: int) -> Bins:
+    def bins(self, window: tuple[int, int], most: int) -> VersionBins:
         """Return at most so many marks of equal width; a mark stays itself when the window moves."""
         inside = (self.versions >= window[0]) & (self.versions <= window[1])
         versions, times = self.versions[inside], self.times[inside]
@@ -86,21 +86,21 @@ class VersionAxis:
         return _by_time(versions, times, most)
 
 
-def _by_number(versions: Int64s, window: tuple[int, int], most: int) -> Bins:
+def _by_number(versions: Int64s, window: tuple[int, int], most: int) -> VersionBins:
     first, last = window
     width = _versions_wide(last - first + 1, most)
     origin = first // width
     starts = np.arange(origin, last // width + 1) * width
-    return Bins(versions // width - origin, starts, starts + width - 1, _floats(starts + (width - 1) / 2), width)
+    return VersionBins(versions // width - origin, starts, starts + width - 1, _floats(starts + (width - 1) / 2), width)
 
 
-def _by_time(versions: Int64s, times: Int64s, most: int) -> Bins:
+def _by_time(versions: Int64s, times: Int64s, most: int) -> VersionBins:
     length = int(times[-1] - times[0])
     least = max(length / max(most - 1, 1), 1)
     width = next((width for width in _TIMES if width >= least), int(np.ceil(least)))
     bins, begin, of = np.unique(times // width, return_index=True, return_inverse=True)
     ends = np.append(begin[1:], len(versions)) - 1
-    return Bins(of.astype(np.int64), versions[begin], versions[ends], _floats((bins + 0.5) * width), width)
+    return VersionBins(of.astype(np.int64), versions[begin], versions[ends], _floats((bins + 0.5) * width), width)
 
 
 def _floats(values: object) -> Float64s:
@@ -121,7 +121,9 @@ def version_labels(records: dict[int, CommitSummary], start: Int64s) -> tuple[st
     return tuple(_label(records.get(version), version) for version in start.tolist())
 
 
-def bin_labels(bins: Bins, sums: Sequence[Float64s], up: tuple[Float64s, Float64s], unit: str) -> tuple[str, ...]:
+def bin_labels(
+    bins: VersionBins, sums: Sequence[Float64s], up: tuple[Float64s, Float64s], unit: str
+) -> tuple[str, ...]:
     """Return the same of each mark of several commits; ``sums`` are added, removed, masked and updated."""
     commits = np.bincount(bins.of, minlength=len(bins.starts))
     columns = (bins.starts, bins.ends, commits, sums[0], sums[1], sums[3], *up)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from explorer import formatting as fmt
-from explorer.activity.event import KINDS, Entry
+from explorer.activity.event import KINDS, RecordEntry
 from explorer.core.versions.commit_times import moment
 from explorer.page.address import Address
 from explorer.spreadsheet import escaped_words
@@ -88,7 +88,11 @@ class Activity:
 
 
 def activity(
-    address: Address, summaries: Sequence[TableSummary], entries: Sequence[Entry] | None = None, *, cut: bool = False
+    address: Address,
+    summaries: Sequence[TableSummary],
+    entries: Sequence[RecordEntry] | None = None,
+    *,
+    cut: bool = False,
 ) -> Activity:
     """Return the lines that an address asks for.
 
@@ -143,7 +147,7 @@ def _of_log(row: TableSummary, deed: Deed) -> ActivityLine:
     )
 
 
-def _recorded(entries: Sequence[Entry], logged: dict[tuple[str, int | str], ActivityLine]) -> list[ActivityLine]:
+def _recorded(entries: Sequence[RecordEntry], logged: dict[tuple[str, int | str], ActivityLine]) -> list[ActivityLine]:
     """Return the lines of a record; what a log or the journal names, too, is one line, and taken from those."""
     lines, ended = list[ActivityLine](), set[int | None]()
     for entry in entries:

@@ -33,7 +33,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class CommitAuthor:
     """An author of commits: how often, and that as a share of the most frequent."""
 
     name: str
@@ -63,7 +63,7 @@ class Morning:
     changed: int
     read: int
     total: int
-    writers: tuple[Writer, ...]
+    writers: tuple[CommitAuthor, ...]
     capped: bool
     outside: int = 0
 
@@ -92,7 +92,7 @@ def morning(
         changed=len(changed),
         read=sum(not row.pending for row in summaries),
         total=len(summaries),
-        writers=tuple(Writer(name, count, count / top) for name, count in counted.most_common(_MOST_WRITERS)),
+        writers=tuple(CommitAuthor(name, count, count / top) for name, count in counted.most_common(_MOST_WRITERS)),
         capped=any(row.recent.capped and new[row.ref.name] == len(row.recent.times) for row in changed),
         outside=outside,
     )

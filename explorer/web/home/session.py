@@ -33,7 +33,7 @@ from explorer.web.home.filtering import filtered
 from explorer.web.home.reading import HomeReading, Progress
 from explorer.web.home.tables import (
     PAGE,
-    Shown,
+    ListView,
     around_list,
     home_page,
     home_rows,
@@ -78,12 +78,12 @@ class HomeSession(Session):
         *,
         screen: Screen | None = None,
         entry: Entry | None = None,
-        kept: Shown | None = None,
+        kept: ListView | None = None,
         later: bool = False,
     ) -> None:
         self._catalog = catalog
         known = host.identity.known_by is not KnownBy.LOCAL
-        self._how = replace(kept or Shown(kept=KeptRecord()), known=known)
+        self._how = replace(kept or ListView(kept=KeptRecord()), known=known)
         self._notices = ""
         self._drawn_at = 0.0
         self._reading = HomeReading(catalog, self._read_some)

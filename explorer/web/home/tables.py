@@ -56,7 +56,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RowGroup:
+class TableGroup:
     """Rows of a page that belong together: what they share, how many such tables match, and the rows."""
 
     title: str
@@ -66,7 +66,7 @@ class RowGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ListView:
     """How a person has the list.
 
     Attributes:
@@ -112,7 +112,9 @@ class ListPage:
         return (self.page - 1) * PAGE + 1
 
 
-def list_page(address: Address, matching: Sequence[TableSummary], shown: Shown = Shown()) -> ListPage:  # it is frozen
+def list_page(
+    address: Address, matching: Sequence[TableSummary], shown: ListView = ListView()
+) -> ListPage:  # it is frozen
     """Return the page of the list that an address asks for.
 
     Args:
@@ -142,7 +144,7 @@ def home_page(
     since: datetime | None = None,
     *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
-    shown: Shown | None = None,
+    shown: ListView | None = None,
 ) -> Rendered:
     """Return the list of tables.
 
@@ -157,7 +159,7 @@ def home_page(
     """
     if address.show == "activity":
         return _activity_page(catalog, address, summaries, progress)
-    shown = shown or Shown(since)
+    shown = shown or ListView(since)
     found = filtered(address, summaries, shown.kept)
     page = list_page(address, found.rows, shown)
     names = {row.ref.name for row in summaries}
@@ -209,10 +211,10 @@ def home_rows(
     since: datetime | None = None,
     *,
     address: Address = Address(),  # noqa: B008  # it is frozen
-    shown: Shown | None = None,
+    shown: ListView | None = None,
 ) -> dict[str, str]:
     """Return the rows of tables whose ids are shown, as HTML by the row's id."""
-    shown = shown or Shown(since)
+    shown = shown or ListView(since)
     rows = (row for row in summaries if row.row_id in ids)
     return {row.row_id: render("home-row", item=_row(row, address, shown), address=address) for row in rows}
 
@@ -234,7 +236,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def search_lines(
-    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, shown: Shown
+    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, shown: ListView
 ) -> dict[str, str]:
     """Return the parts of the list that count while tables are searched for, as HTML by the id of the element."""
     found = filtered(address, summaries, shown.kept)
@@ -260,7 +262,7 @@ def filter_values(address: Address, found: Filtered) -> dict[str, object]:
     }
 
 
-def _groups(address: Address, page: ListPage, shown: Shown) -> list[RowGroup]:
+def _groups(address: Address, page: ListPage, shown: ListView) -> list[TableGroup]:
     """Return the rows of a page in their groups: pinned ones, then those of each place, or all others."""
     parts: list[tuple[str, str, list[_Row]]] = []
     for row in page.rows:
@@ -275,7 +277,7 @@ def _groups(address: Address, page: ListPage, shown: Shown) -> list[RowGroup]:
     counts = page.groups | {"": pins}
     titles = {"catalog": "in no catalog", "owner": "without a known owner"}
     return [
-        RowGroup(
+        TableGroup(
             "" if key == _NO_PLACE else key, titles.get(address.grouping, "") if key == _NO_PLACE else kind,
             counts.get(key, 0), tuple(rows),
         )
@@ -283,11 +285,11 @@ def _groups(address: Address, page: ListPage, shown: Shown) -> list[RowGroup]:
     ]  # fmt: skip
 
 
-def _counted_groups(address: Address, matches: Iterable[TableSummary], shown: Shown) -> dict[str, int]:
+def _counted_groups(address: Address, matches: Iterable[TableSummary], shown: ListView) -> dict[str, int]:
     return dict(Counter(_place_of(address, row, shown)[0] for row in matches if row.ref.name not in shown.pins))
 
 
-def _place_of(address: Address, row: TableSummary, _shown: Shown) -> tuple[str, str]:
+def _place_of(address: Address, row: TableSummary, _shown: ListView) -> tuple[str, str]:
     """Return the group of a row, and its place in it."""
     if address.grouping == "":
         return row.ref.folder, row.ref.title.casefold()
@@ -295,7 +297,7 @@ def _place_of(address: Address, row: TableSummary, _shown: Shown) -> tuple[str, 
     return named or _NO_PLACE, row.ref.name.casefold()
 
 
-def _row(row: TableSummary, address: Address, shown: Shown, *, alone: bool | None = None) -> _Row:
+def _row(row: TableSummary, address: Address, shown: ListView, *, alone: bool | None = None) -> _Row:
     new, pinned = new_commits(row, shown.since) or 0, row.ref.name in shown.pins
     wanted = address.column.casefold()
     named = [name for name, _ in row.traits.columns if wanted in name.casefold()] if wanted else []

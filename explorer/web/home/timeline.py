@@ -16,12 +16,12 @@ from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, bar
 from explorer.views.many_tables.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
-from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, Tick, TimeRange, time_range
+from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, TimeTick, time_range
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning
 from explorer.web.home.reading import Progress
-from explorer.web.home.tables import Shown, filter_values
+from explorer.web.home.tables import ListView, filter_values
 from explorer.web.html import render, render_blocks
 from explorer.web.served_tables import Catalog, TableSummary
 from explorer.web.table_list import TableListing
@@ -61,7 +61,7 @@ class LaneRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class TimelineMap:
     """The days before, when they begin, in words too, and the part of them that is shown, as shares of all of them."""
 
     days: tuple[Day, ...]
@@ -77,7 +77,7 @@ def timeline_page(
     address: Address,
     summaries: Sequence[TableSummary],
     progress: Progress | None,
-    shown: Shown,
+    shown: ListView,
     *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
     now: datetime | None = None,
@@ -195,17 +195,19 @@ def _range_words(axis: TimeRange) -> str:
     return f"{first} to {'now' if axis.end == axis.now else last}"
 
 
-def _labelled(axis: TimeRange) -> list[Tick]:
+def _labelled(axis: TimeRange) -> list[TimeTick]:
     """Return the ticks whose labels have room: before the end of the axis, and beside the label of the present."""
     now = axis.share(axis.now) if axis.shows_now else _NO_NOW
     return [tick for tick in axis.ticks() if tick.share < 1 - _ROOM / 2 and not -_ROOM < tick.share - now < _ROOM / 2]
 
 
-def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> Overview:
+def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineMap:
     """Return the days before the end of the range, or before now if it is among them."""
     end = max(axis.now, axis.end) if axis.end > axis.now - _DAYS * DAY else axis.end
     start = end - end % DAY - (_DAYS - 1) * DAY
     days = overview((row.lane for row in rows if row.lane is not None), start, _DAYS)
     whole = _DAYS * DAY
     first, last = (min(max((time - start) / whole, 0.0), 1.0) for time in (axis.start, axis.end))
-    return Overview(tuple(days), start, start + whole, first, last, f"{from_milliseconds(start):%d %b %Y}".lstrip("0"))
+    return TimelineMap(
+        tuple(days), start, start + whole, first, last, f"{from_milliseconds(start):%d %b %Y}".lstrip("0")
+    )

@@ -29,7 +29,7 @@ from tornado.httputil import HTTPServerRequest
 from explorer.core.errors import LimitReached
 from explorer.page.host import Identity, KnownBy
 from explorer.web.limits import ServerLimits
-from explorer.web.serving.gate import Refusal
+from explorer.web.serving.gate import PageRefusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access, TokenAccess
 from explorer.web.serving.people.proxy_login import ProxyAccess
@@ -96,7 +96,7 @@ class DocumentHandler(PageHandler):
                     await self._answer(identity)
             except LimitReached as error:
                 self.answer_refusal(
-                    Refusal(
+                    PageRefusal(
                         "Too many pages",
                         error.message,
                         "When some are closed, open this page again.",
@@ -159,7 +159,7 @@ def open_pages(context: ApplicationContext) -> Iterator[Identity]:
             yield identity
 
 
-_NO_TOKEN: Final = Refusal(
+_NO_TOKEN: Final = PageRefusal(
     "Not your browser yet",
     "On this server, changes can be committed or reports signed. So it answers only the browser that opened the "
     "address with a token.",
@@ -167,14 +167,14 @@ _NO_TOKEN: Final = Refusal(
     "already, you followed a link from another site: open this page again.",
     again=True,
 )
-_NOT_NAMED: Final = Refusal(
+_NOT_NAMED: Final = PageRefusal(
     "Not signed in",
     "People sign in at the proxy in front of this server. The request does not come from it, or it names no user.",
     "Open the address of the proxy. If you did: its administrators must let it name you in the header that this server "
     "reads.",
     again=True,
 )
-_SPENT_TOKEN: Final = Refusal(
+_SPENT_TOKEN: Final = PageRefusal(
     "The token is used up",
     "The token in this address is not valid. Each token opens the server to one browser, once.",
     "Open the address that the server printed last in its terminal.",

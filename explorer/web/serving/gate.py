@@ -34,7 +34,7 @@ _OPEN_OURS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PageRefusal:
     """Why a request is refused, as its page shows it.
 
     Attributes:
@@ -78,7 +78,7 @@ class Gate:
         self._names = frozenset(map(_bracketed, _names_of(address)))
         self._public = tuple(public_urls)
 
-    def refusal(self, request: HTTPServerRequest) -> Refusal | None:
+    def refusal(self, request: HTTPServerRequest) -> PageRefusal | None:
         """Return why a request is refused; None if it is not."""
         host = _parsed(request.headers.get("Host", ""))
         if host is None or not (self._is_own(host, request) or any(_is_at(host, url) for url in self._public)):
@@ -131,7 +131,7 @@ class Gate:
         """Return a header that only a trusted proxy may set."""
         return request.headers.get(name, "") if self.proxies.are_in_front_of(request) else ""
 
-    def _origin_refusal(self, request: HTTPServerRequest, host: tuple[str, int | None]) -> Refusal | None:
+    def _origin_refusal(self, request: HTTPServerRequest, host: tuple[str, int | None]) -> PageRefusal | None:
         given = request.headers.get_list("Origin")
         if len(given) != 1:
             return _NO_ORIGIN
@@ -203,35 +203,35 @@ def _shown(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}\u2026"
 
 
-def _unknown_host(host: str) -> Refusal:
-    return Refusal(
+def _unknown_host(host: str) -> PageRefusal:
+    return PageRefusal(
         "Unknown host",
         f"The request names the host \u201c{_shown(host)}\u201d, which is not an address of this server.",
         _OPEN_OURS,
     )
 
 
-def _other_origin(origin: str) -> Refusal:
-    return Refusal(
+def _other_origin(origin: str) -> PageRefusal:
+    return PageRefusal(
         "Request from another site",
         f"The request comes from a page of \u201c{_shown(origin)}\u201d, which is not this server.",
         _OPEN_OURS,
     )
 
 
-_NO_ORIGIN: Final = Refusal(
+_NO_ORIGIN: Final = PageRefusal(
     "No origin",
     "The request does not name the page that it comes from: it needs exactly one Origin header.",
     "Open the page in a browser. If it is behind a proxy, let the proxy pass on the header Origin.",
 )
-_LOST_HOST: Final = Refusal(
+_LOST_HOST: Final = PageRefusal(
     "Unknown public address",
     "The proxy changed the host of the request, and the server has several public addresses. It cannot tell which one "
     "the page was opened at.",
     "Let the proxy pass on the header Host, or report it in X-Forwarded-Host. If the proxy is on another machine, "
     "start the server with --trusted-proxy and the address of the proxy.",
 )
-_FOREIGN_DOCUMENT: Final = Refusal(
+_FOREIGN_DOCUMENT: Final = PageRefusal(
     "Foreign session",
     "The request names the session of another page. Each page of this server has a session of its own.",
     "Open the address without bokeh-session-id and bokeh-token.",

@@ -13,7 +13,7 @@ from explorer.activity.event import Event, EventKind, Outcome
 from explorer.page.host import Identity, KnownBy
 from explorer.page.resources import FOLDER, plotly_script
 from explorer.web.html import STATIC, plain_page
-from explorer.web.serving.gate import Gate, Refusal
+from explorer.web.serving.gate import Gate, PageRefusal
 
 _BROWSER_LASTS: Final = 90 * 24 * 3600
 """Seconds."""
@@ -44,7 +44,7 @@ class PageHandler(RequestHandler):
         """Answer with the page of an error; only the log contains for details."""
         phrase = HTTPStatus(status_code).phrase
         self.answer_refusal(
-            Refusal(
+            PageRefusal(
                 phrase,
                 f"The server answered with {status_code}.",
                 "Open the list of tables, or try again.",
@@ -52,7 +52,7 @@ class PageHandler(RequestHandler):
             )
         )
 
-    def answer_refusal(self, refusal: Refusal) -> None:
+    def answer_refusal(self, refusal: PageRefusal) -> None:
         """Answer with the page of a refusal."""
         self.set_status(refusal.status)
         self.answer_page("refused", refusal=refusal, again=self.asked if refusal.again else "")
@@ -109,7 +109,7 @@ class PageHandler(RequestHandler):
 class Refused(PageHandler):
     """Answers every request with the same refusal."""
 
-    def initialize(self, refusal: Refusal) -> None:
+    def initialize(self, refusal: PageRefusal) -> None:
         """Take the refusal."""
         self._refusal = refusal
 

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
 from explorer.page.host import KnownBy
-from explorer.web.serving.gate import Refusal
+from explorer.web.serving.gate import PageRefusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.oidc.access import ASKING, OidcAccess
 from explorer.web.serving.people.oidc.provider import SignInFailed
@@ -45,7 +45,7 @@ class OidcHandler(PageHandler):
     def _failed(self, error: SignInFailed) -> None:
         _log.warning("A sign-in failed: %s (address %s)", error.title, self.client)
         self.record_sign_in("", KnownBy.SINGLE_SIGN_ON, outcome="refused", detail=error.title)
-        self.answer_refusal(Refusal(error.title, error.message, error.next_step, status=error.status))
+        self.answer_refusal(PageRefusal(error.title, error.message, error.next_step, status=error.status))
 
 
 class OidcLogin(OidcHandler):

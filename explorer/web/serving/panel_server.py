@@ -11,19 +11,19 @@ from tornado.routing import URLSpec
 from tornado.web import RedirectHandler
 
 from explorer.web.serving.application import ExplorerApplication
-from explorer.web.serving.gate import Gate, Refusal
+from explorer.web.serving.gate import Gate, PageRefusal
 from explorer.web.serving.handlers import Refused
 from explorer.web.serving.people.access import OpenAccess, Rights
 from explorer.web.serving.public_urls import PublicUrl, default_port
 
 _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104  # Panel does not report where it listens; the gate compares each request
 _OURS: Final = "explorer_application"
-_NO_LOGIN: Final = Refusal(
+_NO_LOGIN: Final = PageRefusal(
     "Login not supported",
     "Panel was started with a login, but these pages do not use the logins of Panel.",
     "Start the server with: delta-explorer serve ROOT --basic-auth FILE.",
 )
-_SEVERAL_PROCESSES: Final = Refusal(
+_SEVERAL_PROCESSES: Final = PageRefusal(
     "Several processes",
     "Panel was started with --num-procs. A page and its socket must reach the same process, but any of them may "
     "answer.",

@@ -11,7 +11,7 @@ from bokeh.server.views.ws import WSHandler
 
 from explorer.web.serving.client_messages import MessageRate, RefusedMessage, check_message
 from explorer.web.serving.documents import DocumentTokens
-from explorer.web.serving.gate import Refusal
+from explorer.web.serving.gate import PageRefusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.access import Access
 
@@ -148,14 +148,14 @@ class Socket(PageHandler, CheckedSocket):
             super().on_close()
 
 
-_NOT_SIGNED_IN: Final = Refusal(
+_NOT_SIGNED_IN: Final = PageRefusal(
     "Not signed in", "The page does not belong to a login of this browser.", "Reload the page."
 )
-_FOREIGN_TOKEN: Final = Refusal(
+_FOREIGN_TOKEN: Final = PageRefusal(
     "Foreign page",
     "The page was made by another server, for another login, or too long ago.",
     "Reload the page.",
 )
-_OPEN_ALREADY: Final = Refusal(
+_OPEN_ALREADY: Final = PageRefusal(
     "Page in use", "The page is already connected to the server, from another window.", "Open the address again."
 )

@@ -16,7 +16,7 @@ import pytest
 from explorer.core.log.log_path import commit_name
 from explorer.core.protocol.actions import Action, AddCDCFile, CommitInfo, DomainMetadata, Metadata, TransactionAction
 from explorer.core.versions.delta_log import DeltaLog
-from explorer.core.versions.history_reader import Recorder
+from explorer.core.versions.history_reader import CommitRecorder
 from explorer.core.versions.provenance import BaseState, CommitRecord
 from explorer.storage import open_store
 from tests.support.logs.checkpoint_shapes import begun_late, write_checkpoint
@@ -269,7 +269,7 @@ def small(version: int, *actions: Any) -> Any:
 
 
 def test_a_record_holds_the_small_actions_of_its_commit_and_its_time() -> None:
-    recorder = Recorder(None)
+    recorder = CommitRecorder(None)
     on = timed()
     info = commit_info("WRITE", in_commit_timestamp=40)
     recorder.take(small(0, *RECORDED), 9)
@@ -295,12 +295,12 @@ def test_a_record_that_begins_late_takes_its_times_from_what_is_in_force() -> No
     since = timed(
         **{"delta.inCommitTimestampEnablementVersion": "2", "delta.inCommitTimestampEnablementTimestamp": "20"}
     )
-    recorder = Recorder(BaseState(3, PROTOCOL, since, {}))
+    recorder = CommitRecorder(BaseState(3, PROTOCOL, since, {}))
     for version in range(1, 6):
         recorder.take(small(version, CommitInfo(in_commit_timestamp=version * 10)), 100)
     told = [(record.timestamp, record.time_in_commit) for record in recorder.records]
     assert told == [(100, False), (20, True), (30, True), (40, True), (50, True)]
-    off = Recorder(BaseState(3, PROTOCOL, METADATA, {}))
+    off = CommitRecorder(BaseState(3, PROTOCOL, METADATA, {}))
     off.take(small(3, CommitInfo(in_commit_timestamp=7)), 100)
     off.take(small(4, timed(), CommitInfo(in_commit_timestamp=8)), 100)
     off.take(small(5, CommitInfo(in_commit_timestamp=9)), 100)

@@ -16,7 +16,7 @@ from explorer.page.table_session import TableSession
 from explorer.page.tables import Tables
 from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.session import HomeSession
-from explorer.web.home.tables import Shown
+from explorer.web.home.tables import ListView
 from tests.support.pages.page_host import PageHost
 from tests.support.pages.quiet import busy_threads
 
@@ -58,7 +58,7 @@ class Window:
         if address_of(query).table:
             self.session = TableSession(tables, self.host, query, "light", entry=entry, early_spark=early_spark)
         else:
-            kept = Shown(kept=KeptRecord(), approvals=approvals)
+            kept = ListView(kept=KeptRecord(), approvals=approvals)
             self.session = HomeSession(tables, self.host, query, "light", entry=entry, kept=kept)
         if wait and not silent:
             self.ask("go", query=query)

@@ -14,15 +14,15 @@ from explorer.views.figures.plotly import plain_json
 from explorer.views.figures.strip_frame import BARS, CHARACTER, RIGHT, Frame, StripAxis, StripRows, most_marks
 from explorer.views.figures.theme import DARK, LIGHT, Theme
 from explorer.views.figures.timeline import timeline_ends, timeline_figure
-from explorer.views.table.lanes import Lane, Span
+from explorer.views.table.lanes import Span, VersionLane
 from explorer.views.table.timeline import Signs, timeline_of
 from tests.support.at_least_one import at_least_one
 from tests.views.table.test_timeline import START, history, rows_of
 
 LANES = (
-    Lane("log", (Span(0, 899, "gone", "deleted from the log"), Span(900, 999, "readable"))),
-    Lane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "the next vacuum may delete it"))),
-    Lane("feed", (Span(0, 99, "recorded", "recorded"), Span(100, 101, "hole", "not recorded"))),
+    VersionLane("log", (Span(0, 899, "gone", "deleted from the log"), Span(900, 999, "readable"))),
+    VersionLane("data", (Span(0, 499, "gone", "gone"), Span(500, 909, "at risk", "the next vacuum may delete it"))),
+    VersionLane("feed", (Span(0, 99, "recorded", "recorded"), Span(100, 101, "hole", "not recorded"))),
 )
 
 
@@ -111,7 +111,7 @@ def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
         Span(v, v, "at risk" if v % 40 == 0 else "readable", "the next vacuum may delete it") for v in range(9_600)
     ]
     spans += [Span(9_600, 9_999, "at risk", "the next vacuum may delete it")]
-    by_name = traces(10_000, lanes=(Lane("data", tuple(spans)),))
+    by_name = traces(10_000, lanes=(VersionLane("data", tuple(spans)),))
     risk, safe = by_name["at risk"], by_name["readable"]
     # One version of forty is a thin line over the whole of them, and those of the end are the whole height.
     assert (risk["base"].tolist(), risk["x"].tolist()) == ([-0.5, 9_599.5], [9_600.0, 400.0])
@@ -119,7 +119,9 @@ def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
     # Nothing of the lane is drawn twice: the line is below what is safe.
     assert risk["y"][0] + risk["width"][0] / 2 == pytest.approx(safe["y"][0] - safe["width"][0] / 2)
     timeline, frame = timeline_of(history(rows_of(5, 10_000)), marks=most_marks(1_200)), Frame()
-    notes: Any = timeline_ends(timeline, LIGHT, frame, version=1, lanes=(Lane("data", tuple(spans)),))["annotations"]
+    notes: Any = timeline_ends(timeline, LIGHT, frame, version=1, lanes=(VersionLane("data", tuple(spans)),))[
+        "annotations"
+    ]
     said = [note["text"].strip("\u00a0") for note in notes]
     assert "240 of 9,600 versions: the next vacuum may delete it" in said
 
@@ -286,7 +288,7 @@ def test_texts_of_a_table_are_no_markup() -> None:
     for trace in traces(12, signs=signs).values():
         texts = trace.get("text") or trace.get("hovertext") or []
         assert not any("<a" in text or "<b>x" in text for text in texts)
-    lane = Lane("log", (Span(0, 11, "readable", hostile),))
+    lane = VersionLane("log", (Span(0, 11, "readable", hostile),))
     ends = timeline_ends(timeline_of(history([1] * 12)), LIGHT, Frame(), version=1, lanes=(lane,))
     assert "<a" not in json.dumps(plain_json(ends))
 

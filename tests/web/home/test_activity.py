@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from explorer.activity.event import Entry, Event
+from explorer.activity.event import Event, RecordEntry
 from explorer.page.address import Address
 from explorer.system import ENGINE_INFO
 from explorer.web.home.activity import activity
@@ -74,7 +74,9 @@ def test_the_page_shows_text_of_tables_as_text_and_says_what_no_log_records(cata
 def test_a_table_of_the_record_that_is_not_served_here_leads_nowhere(catalog: Catalog) -> None:
     """The record of a user has the lines of all servers of that user."""
     lines = [
-        Entry(number=number, time="2026-11-20T10:00:00.000000+00:00", previous="0" * 64, program="p/1", event=event)
+        RecordEntry(
+            number=number, time="2026-11-20T10:00:00.000000+00:00", previous="0" * 64, program="p/1", event=event
+        )
         for number, event in enumerate(
             [
                 Event(kind="rows", what="data", table="w/a", version=1),

@@ -13,7 +13,7 @@ import pytest
 from explorer.page.address import Address
 from explorer.views.many_tables.record import KeptRecord
 from explorer.web.home.filtering import filtered
-from explorer.web.home.tables import Shown, home_page
+from explorer.web.home.tables import ListView, home_page
 from explorer.web.home.timeline import lane_card, timeline_page
 from explorer.web.served_tables import Catalog, TableSummary
 from tests.support.at_least_one import at_least_one
@@ -83,7 +83,7 @@ def test_counts_of_the_statuses_obey_the_facets(lake: Catalog) -> None:
 
 @pytest.mark.parametrize("query", ["?show=timeline", "?show=timeline&sort=lost", "?show=timeline&range=2020-01-01~"])
 def test_half_of_a_lake_may_fail_and_the_rest_is_drawn(lake: Catalog, query: str) -> None:
-    page = timeline_page(lake, Address.parse(query), known(lake), None, Shown())
+    page = timeline_page(lake, Address.parse(query), known(lake), None, ListView())
     html = page.regions["lead"]
     assert html.count("A line of the log cannot be read.</b>") == 3
     assert html.count("data-marks=") == 3
@@ -93,9 +93,9 @@ def test_half_of_a_lake_may_fail_and_the_rest_is_drawn(lake: Catalog, query: str
 
 
 def test_rows_of_the_timeline_have_in_numbers_what_their_lanes_show(lake: Catalog) -> None:
-    html = timeline_page(lake, Address.parse("?show=timeline&range=2020-01-01~"), known(lake), None, Shown()).regions[
-        "lead"
-    ]
+    html = timeline_page(
+        lake, Address.parse("?show=timeline&range=2020-01-01~"), known(lake), None, ListView()
+    ).regions["lead"]
     row = html[html.index("<b>orders</b>") :].partition("</tr>")[0]
     assert '<td class="num">2</td>' in row
     assert '<span class="added">+1,000</span>' in row or '<span class="added">+1 k</span>' in row
@@ -133,7 +133,7 @@ def test_pinned_tables_are_on_top_of_the_list_and_those_opened_last_above_it(lak
     listed = html[html.index("<tbody>", html.index("All tables")) :]
     assert listed.index("Pinned") < listed.index("<b>returns</b>") < listed.index("<b>orders</b>")
     assert 'aria-pressed="true"' in listed
-    recent = home_page(lake, Address(), known(lake), shown=Shown(recent=("lake/sales/orders", "lake/gone")))
+    recent = home_page(lake, Address(), known(lake), shown=ListView(recent=("lake/sales/orders", "lake/gone")))
     above = recent.regions["lead"].partition("<tbody>")[0]
     assert "Opened last" in above
     assert "lake/gone" not in above

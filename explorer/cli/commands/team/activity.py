@@ -14,10 +14,10 @@ import typer
 
 from explorer import formatting as fmt
 from explorer.activity.chain import ChainProblem
-from explorer.activity.event import KINDS, Entry
+from explorer.activity.event import KINDS, RecordEntry
 from explorer.activity.files import RecordFiles
 from explorer.activity.place import activity_place
-from explorer.activity.reading import EntryFilter, check_record, cloud_event, entries
+from explorer.activity.reading import RecordFilter, check_record, cloud_event, entries
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, facts, listing, note
@@ -143,7 +143,7 @@ def activity(
         return _verified(files, tuple(expect or ()), as_json=json)
     if kind and kind not in KINDS:
         raise RequestError(f"--kind {kind} is not known. It can be: {', '.join(KINDS)}.", field="kind", allowed=KINDS)
-    wanted = EntryFilter(None if since is None else _since(since), by, on, kind)
+    wanted = RecordFilter(None if since is None else _since(since), by, on, kind)
     found = islice(entries(files, wanted), limit)
     if cloud_events:
         for entry in found:
@@ -186,7 +186,7 @@ def _since(text: str) -> datetime:
         ) from error
 
 
-def _rows(found: Iterator[Entry]) -> Iterator[tuple[str, ...]]:
+def _rows(found: Iterator[RecordEntry]) -> Iterator[tuple[str, ...]]:
     for entry in found:
         event = entry.event
         yield (

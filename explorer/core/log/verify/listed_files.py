@@ -13,7 +13,7 @@ import msgspec
 from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import LastCheckpoint, hinted_version
-from explorer.core.log.listed_log import NamedVersion, list_staged, named_by_hint, newest_named
+from explorer.core.log.listed_log import MissingVersion, list_staged, named_by_hint, newest_named
 from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
 from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.log.verify.checksums import compare_compaction
@@ -64,14 +64,14 @@ def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
 
 def named_version(
     store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: bytes | None
-) -> NamedVersion | None:
+) -> MissingVersion | None:
     """Return a newer version than the newest recorded one that other files, or the text of the hint, name."""
     others = [path for path in paths if path.kind not in {LogFileKind.COMMIT, LogFileKind.STAGED_COMMIT}]
     newest = newest_named([*others, *list_staged(store)], listing.recorded)
     return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(newest).named
 
 
-def lost_version(named: NamedVersion, recorded: int) -> LogProblem:
+def lost_version(named: MissingVersion, recorded: int) -> LogProblem:
     """Return the problem of a version that other files name."""
     newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
     detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"

@@ -44,7 +44,7 @@ class SignInFailed(Exception):
         self.title, self.message, self.next_step, self.status, self.ended = title, message, next_step, status, ended
 
 
-class Metadata(msgspec.Struct, frozen=True):
+class IssuerMetadata(msgspec.Struct, frozen=True):
     """What an issuer says of itself (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
@@ -77,10 +77,10 @@ class Provider:
         self._clock = clock
         self._http = urllib3.PoolManager(timeout=_TIMEOUT, retries=False, maxsize=4)
         self._lock = threading.Lock()
-        self._metadata: tuple[Metadata, float] | None = None
+        self._metadata: tuple[IssuerMetadata, float] | None = None
         self._keys: tuple[jwt.PyJWKSet, float] | None = None
 
-    def metadata(self) -> Metadata:
+    def metadata(self) -> IssuerMetadata:
         """Return what the issuer says of itself.
 
         Raises:
@@ -91,7 +91,7 @@ class Provider:
         if known is not None and self._clock() - known[1] < _KNOWN_FOR:
             return known[0]
         url = f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration"
-        found = self._decoded(self._ask("GET", url), Metadata)
+        found = self._decoded(self._ask("GET", url), IssuerMetadata)
         if found.issuer != self.settings.issuer:
             raise self._odd(f"It calls itself {found.issuer[:200]!r}, not {self.settings.issuer!r}.")
         for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
