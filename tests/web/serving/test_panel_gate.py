@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ def panel_serve(tables: Path, *options: str) -> Iterator[Pages]:
     command = [sys.executable, "-m", "panel", "serve", "explorer/web/main.py", "--port", str(port), *options]
     with subprocess.Popen(
         [*command, "--args", str(tables)], cwd=REPOSITORY, env=dict(os.environ), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True,
     ) as process:  # fmt: skip
         try:
             until = time.monotonic() + 120
@@ -37,7 +38,8 @@ def panel_serve(tables: Path, *options: str) -> Iterator[Pages]:
                 time.sleep(0.1)
             yield Pages(port)
         finally:
-            process.terminate()
+            # The whole group: of several processes the first ends without the others.
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
