@@ -80,8 +80,8 @@ def test_a_request_that_another_program_decided_waits_no_more(
     states = {each.notice.title.split(":")[0]: (each.state, each.notice.text) for each in _all(book)}
     assert states[f"Request {waits}"][0] == "open"
     state, text = states[f"Request {number}"]
-    done = {"approve": "approved now by ben", "decline": "declined now by ben", "withdraw": "withdrawn now by ana"}
-    assert (state, text) == ("resolved", f"It is {done.get(how, 'stale now')}.")
+    done = {"approve": "approved by ben", "decline": "declined by ben", "withdraw": "withdrawn by ana"}
+    assert (state, text) == ("resolved", f"Now {done.get(how, 'stale')}.")
     assert settle_notices(book, told.shelf) == 0
 
 

@@ -198,6 +198,7 @@ def test_a_server_without_commits_plans_and_is_refused_by_the_table(opened: Any,
     assert newest(warehouse / "reference" / "optimize")["version"] == 14
 
 
+@pytest.mark.whole("tests/page/act/test_pages.py")
 def test_hostile_text_is_planned_committed_and_shown_as_text(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/hostile&tab=act&act=set-description")
     page.locator("#f-description").fill("Now " + hostile_tables.HOSTILE)

@@ -181,6 +181,7 @@ def test_what_the_tab_keeps_does_not_stand_in_for_what_others_keep(catalog: Cata
         assert 'class="card problem' not in page.regions["lead"], tab
 
 
+@pytest.mark.whole("the other tests of this file")
 def test_the_line_of_a_long_history_has_no_more_points_than_its_drawing_has_places(tmp_path: Path) -> None:
     now = small_logs.LONG_AGO
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.metadata({"id": "long"})]

@@ -1,11 +1,10 @@
 """Which worker of pytest-xdist runs what, and what it runs first.
 
-The tests of a file run on one worker, and those of all of `tests/interop` too, so that one reference writer starts for
-however many workers there are. What takes long starts first: else a worker would be left with it at the end while the
-others have nothing to do. Of few workers one has all tests with Spark and another all with a browser, so that none
-starts what another has: one JVM starts and warms up, and the others have as much to do without.
+The tests of a file run on one worker. One worker has all tests with Spark and another all with a browser, so that none
+starts what another has: one JVM starts and warms up, and the others have as much to do without. What takes long starts
+first: else a worker would be left with it at the end while the others have nothing to do.
 
-There is one worker more than processors, at most four: workers wait for browsers, JVMs and servers half of their time.
+There are two workers more than processors, at most four: they wait for browsers, JVMs and servers half of their time.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ TOGETHER = "tests/interop/"
 SPARK = (
     *(TOGETHER, "tests/spark/", "tests/changed_rows/", "tests/first_rows/", "tests/field/", "tests/auditing/erasure/"),
     *("tests/cli/commands/test_changes.py", "tests/cli/commands/test_erasure.py", "tests/cli/commands/test_rows.py"),
-    *("tests/cli/test_credentials.py", "tests/core/log/verify/test_empty_partition_values.py"),
-    *("tests/core/transaction/intents/test_odd_metadata.py", "tests/faults/test_faulty_row_writes.py"),
+    *("tests/cli/commands/test_story.py", "tests/cli/test_credentials.py", "tests/cli/test_credentials_in_a_log.py"),
+    *("tests/core/log/verify/test_empty_partition_values.py", "tests/core/transaction/intents/test_odd_metadata.py"),
+    "tests/faults/test_faulty_row_writes.py",
     *("tests/golden/test_plans_against_the_log.py", "tests/guide/", "tests/jupyter/test_row_cards.py"),
     *("tests/page/act/test_pages.py", "tests/page/test_open_pages.py", "tests/prove/test_expression_attacks.py"),
     *("tests/prove/test_row_races.py", "tests/report/test_statements.py"),
@@ -33,8 +33,8 @@ SPARK = (
 """What asks Spark in the process of the tests."""
 BROWSER = ("tests/e2e/", "tests/notebooks/")
 """What starts browsers, and servers with a Spark of their own."""
-_FEW, _MOST = 3, 4
-"""Workers of which one has all tests with Spark and another all with a browser, and as many as there are at most."""
+_MOST = 4
+"""Workers at most."""
 FIRST = (TOGETHER, *BROWSER, "tests/spark/", "tests/prove/")
 
 
@@ -112,7 +112,7 @@ def _turn(item: pytest.Item) -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Say how many workers there are where nobody names a number."""
-    return min((os.cpu_count() or 1) + 1, _MOST)
+    return min((os.cpu_count() or 1) + 2, _MOST)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -122,11 +122,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     from xdist.scheduler import LoadScopeScheduling
 
-    groups = (SPARK, BROWSER) if len(config.option.tx) <= _FEW else ((TOGETHER,),)
-
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((group[0] for group in groups if nodeid.startswith(group)), nodeid.partition("::")[0])
+            return next((group[0] for group in (SPARK, BROWSER) if nodeid.startswith(group)), nodeid.partition("::")[0])
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

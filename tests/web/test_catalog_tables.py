@@ -84,7 +84,7 @@ def test_list_and_page_say_the_same_in_amber(managed: Path) -> None:
     page = table_page(catalog, Address(table=summary.ref.name), "light", idle_work(catalog)).regions["lead"]
     assert SAID in home
     assert SAID in page
-    assert '<i class="mark warning" role="img" aria-label="not readable here">▲</i>' in home
+    assert '<i class="mark warning" role="img" aria-label="not supported">▲</i>' in home
     assert '<span class="chip warning" title="UnsupportedFeature">not readable</span>' in home
     assert "not supported 1" in home
     assert 'class="card problem warning"' in page

@@ -62,6 +62,7 @@ def files_of(window: Window, export: str) -> dict[str, str]:
     return {name: "".join(texts) for name, texts in parts.items()}
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_every_export_arrives_where_its_right_is_and_without_values_of_rows_for_others(
     root: Path, record: ActivityRecord, role: str

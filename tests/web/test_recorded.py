@@ -172,7 +172,7 @@ def test_the_page_joins_the_record_and_the_logs(root: Path, record: ActivityReco
     assert "<script>" not in lead
     refused = opened(root, record, "?show=activity&kind=refusal").settle().session.shown.regions["lead"]
     assert "Secret reason" not in refused
-    assert "1 line of 3" in refused
+    assert "1 entry of 3" in refused
 
 
 @pytest.fixture

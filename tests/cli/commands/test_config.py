@@ -262,9 +262,20 @@ KEYS = {
     "--spark-jobs": "limits.spark_jobs",
 }
 OF_ONE_CALL = {
-    *("--accept", "--after", "--all", "--author", "--beside", "--by", "--case", "--chain-head", "--check-rows"),
+    *(
+        "--accept",
+        "--after",
+        "--all",
+        "--archive",
+        "--author",
+        "--beside",
+        "--by",
+        "--case",
+        "--chain-head",
+        "--check-rows",
+    ),
     *("--column", "--commit", "--config", "--details", "--diff", "--fail-on", "--file", "--files", "--finding"),
-    *("--folder", "--footers", "--from", "--html", "--inferred", "--json", "--key", "--limit", "--no-totals"),
+    *("--folder", "--footers", "--from", "--html", "--inferred", "--json", "--keep", "--key", "--limit", "--no-totals"),
     *("--note", "--operation", "--output", "--plan", "--reason", "--remove", "--request", "--resume"),
     *("--row-id", "--rows", "--rules", "--schema-version", "--signature", "--since", "--skip-holes", "--state"),
     *("--statement", "--summary", "--text", "--timestamp", "--title", "--to", "--try", "--until", "--user"),

@@ -11,12 +11,13 @@ import pytest
 from explorer.core.errors import InvalidIntent
 from explorer.spark.engine.session import engine
 from explorer.spark.writes.source import source_frame
+from explorer.spark.writes.source_files import SourcePlace
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
 
 def rows_at(place: Path) -> list[int]:
-    return [row["id"] for row in source_frame(engine().session(), str(place)).toArrow().to_pylist()]
+    return [row["id"] for row in source_frame(engine().session(), SourcePlace.of(str(place))).toArrow().to_pylist()]
 
 
 def written(file: Path, value: int) -> Path:

@@ -135,7 +135,7 @@ def test_who_may_not_read_the_notices_nor_their_secrets_approves_all_the_same(cl
     assert "The notices in" in approved["said"]
     assert cli(*arguments(place, "notices")).lines() == [], "whoever may write them closes it"
     (over,) = cli(*arguments(place, "notices", "--all")).lines()
-    assert (over["state"], over["notice"]["text"]) == ("resolved", "It is approved now by user 4321.")
+    assert (over["state"], over["notice"]["text"]) == ("resolved", "Now approved by user 4321.")
     record = str(place / "state" / "record")
     archive = ["activity", record, "--archive", str(place / "archive"), "--keep", "0 days"]
     assert cli(*arguments(place, *archive)).document()["files"] == [], "the open request rests on these lines"
