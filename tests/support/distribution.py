@@ -1,8 +1,8 @@
 """Which worker of pytest-xdist runs what, and what it runs first.
 
-The tests of a file run on one worker. One worker has all tests with Spark, another all with a browser, and another all
-with a reference writer, so that hardly any starts what another has. What takes long starts first: else a worker would
-be left with it at the end while the others have nothing to do.
+The tests of a file run on one worker. One worker has all tests with Spark and another all with a browser, so that none
+starts what another has: one JVM starts and warms up, and the others have as much to do without. What takes long starts
+first: else a worker would be left with it at the end while the others have nothing to do.
 
 There are two workers more than processors, at most four: they wait for browsers, JVMs and servers half of their time.
 """
@@ -19,10 +19,9 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-REFERENCE = ("tests/interop/",)
-"""What starts a reference writer."""
+TOGETHER = "tests/interop/"
 SPARK = (
-    *("tests/spark/", "tests/changed_rows/", "tests/first_rows/", "tests/field/", "tests/auditing/erasure/"),
+    *(TOGETHER, "tests/spark/", "tests/changed_rows/", "tests/first_rows/", "tests/field/", "tests/auditing/erasure/"),
     *("tests/cli/commands/test_changes.py", "tests/cli/commands/test_erasure.py", "tests/cli/commands/test_rows.py"),
     *("tests/cli/commands/test_story.py", "tests/cli/test_credentials.py", "tests/cli/test_credentials_in_a_log.py"),
     *("tests/core/log/verify/test_empty_partition_values.py", "tests/core/transaction/intents/test_odd_metadata.py"),
@@ -36,7 +35,7 @@ BROWSER = ("tests/e2e/", "tests/notebooks/")
 """What starts browsers, and servers with a Spark of their own."""
 _MOST = 4
 """Workers at most."""
-FIRST = (*REFERENCE, *BROWSER, "tests/spark/", "tests/prove/")
+FIRST = (TOGETHER, *BROWSER, "tests/spark/", "tests/prove/")
 
 
 class Forwards:
@@ -125,10 +124,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next(
-                (group[0] for group in (REFERENCE, SPARK, BROWSER) if nodeid.startswith(group)),
-                nodeid.partition("::")[0],
-            )
+            return next((group[0] for group in (SPARK, BROWSER) if nodeid.startswith(group)), nodeid.partition("::")[0])
 
     config.option.loadscopereorder = False
     return ByFile(config, log)
