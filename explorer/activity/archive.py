@@ -22,6 +22,7 @@ from explorer.activity.files import RecordFiles, file_number, lines_of
 from explorer.activity.reading import check_record
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError, StorageError
+from explorer.storage.atomic_write import atomic_write, flush_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def archive(record: ActivityRecord, folder: Path, *, before: datetime, person: s
         for path, _ in chosen:
             with suppress(FileNotFoundError):
                 path.unlink()
-        _flush_folder(files.current.parent)
+        flush_folder(files.current.parent)
     return Archived(copies, end)
 
 
@@ -115,15 +116,9 @@ def _is_before(entry: RecordEntry, time: datetime) -> bool:
 def _copied(path: Path, copy: Path) -> Path:
     """Copy a file, read the copy again, and return its path; one that is there already must be the same."""
     if not copy.exists():
-        beside = copy.with_name(f"{copy.name}.part")
-        with suppress(FileNotFoundError):
-            beside.unlink()
-        with path.open("rb") as source, os.fdopen(_created(beside), "wb") as target:
+        with path.open("rb") as source, atomic_write(str(copy), mode=0o400) as target:
             shutil.copyfileobj(source, target)
-            target.flush()
-            os.fsync(target.fileno())
-        os.replace(beside, copy)
-        _flush_folder(copy.parent)
+        flush_folder(copy.parent)
     if _sha256(copy) != _sha256(path):
         raise StorageError(
             f"{copy} is another file than {path}, so nothing was deleted. Name the folder of this record's archive, or "
@@ -134,36 +129,18 @@ def _copied(path: Path, copy: Path) -> Path:
     return copy
 
 
-def _created(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o400)
-
-
 def _replace(path: Path, content: bytes) -> None:
     """Write a small file so that it is there wholly or not at all, and flush it."""
-    beside = path.with_name(f"{path.name}.part")
-    with suppress(FileNotFoundError):
-        beside.unlink()
     mode = 0o640 if path.parent.stat().st_mode & 0o020 else 0o400
-    with os.fdopen(_created(beside), "wb") as file:
-        os.fchmod(file.fileno(), mode)
+    with atomic_write(str(path), mode=mode) as file:
+        os.fchmod(file.fileno(), mode)  # the mask of the process may have taken a part
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
-    _flush_folder(path.parent)
+    flush_folder(path.parent)
 
 
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

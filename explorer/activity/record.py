@@ -27,6 +27,7 @@ from explorer.activity.event import Event, RecordEntry, decoded, digest_of, enco
 from explorer.activity.files import LONGEST_LINE, RecordFiles
 from explorer.activity.writer import PATIENCE, RecordWriter
 from explorer.core.errors import StorageError
+from explorer.storage.atomic_write import flush_folder
 
 _log = logging.getLogger(__name__)
 MOST_BYTES: Final = 64 * 1024 * 1024
@@ -192,7 +193,7 @@ class ActivityRecord:
         new = _opened(self.files.current)
         os.dup2(new, handle)
         os.close(new)
-        _flush_folder(self.files.current.parent)
+        flush_folder(self.files.current.parent)
 
     def _write_head(self, head: Head) -> None:
         """Write the head in place: it always has the same length, so a full disk is no obstacle."""
@@ -222,7 +223,7 @@ class ActivityRecord:
         if last is None and content is None:
             end = Head()
             self._write_head(end)
-            _flush_folder(self.files.current.parent)
+            flush_folder(self.files.current.parent)
         else:
             end, note = self._checked_end(last, content)
             repaired = "; ".join(filter(None, (repaired, note)))
@@ -337,14 +338,6 @@ def _write_all(handle: int, content: bytes, place: int) -> None:
     while content:
         written = os.pwrite(handle, content, place)
         content, place = content[written:], place + written
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _tail(handle: int) -> bytes:

@@ -30,6 +30,7 @@ from explorer.activity.files import RecordFiles
 from explorer.activity.reading import entries
 from explorer.approvals.request import DIFFERENT_CLOCKS, ApprovalRequest, digest_of, encoded
 from explorer.core.errors import RequestError, StorageError
+from explorer.storage.atomic_write import flush_folder
 
 Announce = Callable[[Event], object]
 """Writes a line of the activity record, on the disk when it returns; raises `StorageError` if it cannot."""
@@ -287,7 +288,7 @@ class Shelf:
         )
         with self._failing():
             os.replace(beside, self._path(request.number))
-            _flush_folder(self.folder)
+            flush_folder(self.folder)
         self._read.pop(request.number, None)
 
     @contextmanager
@@ -345,11 +346,3 @@ def _set_mode(handle: int, mode: int) -> None:
     status = os.fstat(handle)
     if status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) != mode:
         os.fchmod(handle, mode)
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

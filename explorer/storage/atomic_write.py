@@ -62,7 +62,7 @@ def atomic_write(
             os.unlink(aside, dir_fd=folder)
 
 
-def flush_folder(folder: str) -> None:
+def flush_folder(folder: str | os.PathLike[str]) -> None:
     """Make the names in a folder last.
 
     Raises:
