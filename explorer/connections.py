@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -24,21 +22,6 @@ if TYPE_CHECKING:
 _CONNECTIONS: Final = 16
 ASKING: Final = threading.local()
 """For each thread that sends a request: ``connections``, those that it used."""
-_AnswerT = TypeVar("_AnswerT")
-
-
-def within(seconds: float, request: Callable[[], _AnswerT]) -> _AnswerT:
-    """Return the result of a call, or raise TimeoutError; then the call goes on alone and its result is dropped."""
-    answer: Future[_AnswerT] = Future()
-
-    def send() -> None:
-        try:
-            answer.set_result(request())
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=send, name="explorer-request", daemon=True).start()
-    return answer.result(seconds)
 
 
 def break_off(connection: HTTPConnection) -> None:

@@ -20,9 +20,9 @@ import msgspec
 
 from explorer.catalogs.refusals import no_answer, refusal, wrong_answer
 from explorer.catalogs.settings import CatalogSettings, is_token
-from explorer.connections import ASKING, break_off, connections_to, within
+from explorer.connections import ASKING, break_off, connections_to
 from explorer.core.errors import CatalogError
-from explorer.storage.silence import under_way
+from explorer.storage.silence import apart, under_way
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -152,7 +152,7 @@ class HttpSession:
         used: list[HTTPConnection] = []
         try:
             with under_way(self.settings.url):
-                return within(LONGEST, partial(self._answer, method, full, headers, content, used))
+                return apart(partial(self._answer, method, full, headers, content, used), LONGEST)
         except (HTTPError, OSError, ValueError) as error:
             for connection in used:
                 break_off(connection)

@@ -22,12 +22,12 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from explorer import formatting as fmt
-from explorer.connections import within
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.credentials import concealed, without_credentials
 from explorer.notices.channel import ChannelAnswer, OutgoingMessage
 from explorer.notices.notice import Notice, NoticeMessage
 from explorer.notices.secret import read_secret
+from explorer.storage.silence import apart
 from explorer.variables import MAIL_PASSWORD_VARIABLE
 
 MailSecurity: TypeAlias = Literal["starttls", "tls", "none"]
@@ -110,7 +110,7 @@ class Mail:
             return ChannelAnswer(False, error.message)
         opened: list[smtplib.SMTP] = []
         try:
-            return within(LONGEST, partial(self._sent, mail, password, opened))
+            return apart(partial(self._sent, mail, password, opened), LONGEST)
         except (smtplib.SMTPException, OSError, ValueError) as error:
             for server in opened:
                 with suppress(OSError):

@@ -18,10 +18,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from explorer.connections import ASKING, break_off, connections_to, within
+from explorer.connections import ASKING, break_off, connections_to
 from explorer.core.errors import ExplorerError, RequestError
 from explorer.notices.channel import ChannelAnswer, OutgoingMessage
 from explorer.notices.secret import read_secret
+from explorer.storage.silence import apart
 from explorer.variables import WEBHOOK_SECRET_VARIABLE
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Webhook:
         }
         used: list[HTTPConnection] = []
         try:
-            return within(LONGEST, partial(self._answer, headers, outgoing.body, used, now))
+            return apart(partial(self._answer, headers, outgoing.body, used, now), LONGEST)
         except (HTTPError, OSError, ValueError) as error:
             for connection in used:
                 break_off(connection)

@@ -34,8 +34,16 @@ def answered(root: str, request: Callable[[], _AnswerT]) -> _AnswerT:
         return apart(request) if is_main else request()
 
 
-def apart(request: Callable[[], _AnswerT]) -> _AnswerT:
-    """Return the result of a call that runs on a thread of its own, so that Ctrl-C ends the wait for it."""
+def apart(request: Callable[[], _AnswerT], seconds: float | None = None) -> _AnswerT:
+    """Return the result of a call that runs on a thread of its own, so that Ctrl-C ends the wait for it.
+
+    Args:
+        request: The call.
+        seconds: How long to wait for it; None for as long as it takes.
+
+    Raises:
+        TimeoutError: It took longer; it goes on alone, and its result is dropped.
+    """
     answer: Future[_AnswerT] = Future()
 
     def send() -> None:
@@ -46,7 +54,7 @@ def apart(request: Callable[[], _AnswerT]) -> _AnswerT:
 
     # Not one of a pool: Python waits for those before it ends.
     threading.Thread(target=send, name="explorer-request", daemon=True).start()
-    return answer.result()
+    return answer.result(seconds)
 
 
 def silent_for(location: str | None = None) -> tuple[str, float] | None:
