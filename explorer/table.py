@@ -716,31 +716,13 @@ class Table(DeltaLog):
 
     def _subject(self, now: datetime | None, options: AuditOptions) -> Subject:
         """Return the table as rules read it, with the additional inputs of the options."""
-        from explorer.auditing import AuditInputs, Subject
-        from explorer.auditing.footers import compared_footers
-        from explorer.auditing.options import saved_chain_head
+        from explorer.auditing import Subject
+        from explorer.auditing.options import read_inputs
         from explorer.system import my_clients
 
-        chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)
-        of_footers = options.check_footers or options.check_rows
-        inputs = AuditInputs(
-            stored=self.store.list_files() if options.check_files else None,
-            integrity=self.verify() if options.verify else None,
-            chain_head=chain_head,
-            rows=self._check_rules() if options.check_rows else None,
-            footers=compared_footers(self.snapshot(), self.store) if of_footers else None,
-        )
+        inputs = read_inputs(self, options, lambda snapshot, rules: self.check(rules, snapshot.version))
         present = datetime.now(UTC) if now is None else now
         return Subject(self, present, inputs=inputs, mine=my_clients(options.clients))
-
-    def _check_rules(self) -> CheckReport:
-        """Check the table's own rules; a table without any needs no engine."""
-        from explorer.core.transaction.new_files.row_constraints import named_rules
-        from explorer.core.transaction.row_engine import CheckReport
-
-        snapshot = self.snapshot()
-        rules = named_rules(snapshot)
-        return self.check(rules, snapshot.version) if rules else CheckReport(snapshot.version, ())
 
     @located
     def horizon(self, now: datetime | None = None, *, scan: FolderScan | None = None, folder: bool = False) -> Horizon:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 
-from explorer.auditing.footers import FooterReport
+from explorer.auditing.footers import FooterReport, compared_footers
 from explorer.core.errors import RequestError
 from explorer.core.log.verify.integrity import IntegrityReport
+from explorer.core.transaction.new_files.row_constraints import named_rules
 from explorer.core.transaction.row_engine import CheckReport
+from explorer.core.versions.delta_log import DeltaLog
+from explorer.core.versions.snapshot import Snapshot
 
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +55,42 @@ class AuditInputs(msgspec.Struct, frozen=True):
 
 NOWHERE: Final = AuditInputs()
 """Only the actions of the log."""
+
+
+def read_inputs(
+    log: DeltaLog,
+    options: AuditOptions,
+    check: Callable[[Snapshot, Mapping[str, str]], CheckReport],
+    report: Callable[[str], None] = lambda _: None,
+) -> AuditInputs:
+    """Read the inputs that options ask for.
+
+    Args:
+        log: The table.
+        options: Which inputs; those that check rows compare footers, too.
+        check: Checks the table's own rules against its rows; a table without any needs no engine.
+        report: Called with each phase, in words, before it begins; what it raises ends the reading.
+
+    Raises:
+        RequestError: The saved chain head is not one.
+    """
+    chain_head = None if options.chain_head is None else saved_chain_head(options.chain_head)
+    stored, integrity, footers, rows = None, None, None, None
+    if options.check_files:
+        report("Listing the stored files")
+        stored = log.store.list_files()
+    if options.verify:
+        report("Replaying the log")
+        integrity = log.verify()
+    if options.check_rows:
+        report("Checking rows")
+        snapshot = log.snapshot()
+        rules = named_rules(snapshot)
+        rows = check(snapshot, rules) if rules else CheckReport(snapshot.version, ())
+    if options.check_footers or options.check_rows:
+        report("Reading the footers of the live files")
+        footers = compared_footers(log.snapshot(), log.store)
+    return AuditInputs(stored, integrity, chain_head, rows, footers)
 
 
 def saved_chain_head(text: str) -> str:

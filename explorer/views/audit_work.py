@@ -6,16 +6,16 @@ checks that were chosen, and stands for no other; rows wait for their turn at Sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from explorer.auditing import Audit, AuditInputs, Subject, audit
-from explorer.auditing.footers import compared_footers
+from explorer.auditing import Audit, Subject, audit
+from explorer.auditing.options import AuditOptions, read_inputs
 from explorer.core.errors import Cancelled, RequestError
-from explorer.core.transaction.new_files.row_constraints import named_rules
 from explorer.core.transaction.row_engine import CheckReport
+from explorer.core.versions.snapshot import Snapshot
 from explorer.system import my_clients
 from explorer.turns import Line, in_line, own_line
 from explorer.views.rows.row_work import learning
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from explorer.job import Job
 
 _POLL: Final = 0.25
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +126,31 @@ def _key(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Hashable:
 def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Job[Audit]:
     from explorer.job import Job, ThisProcess
 
+    names = {check.name for check in checks}
+    options = AuditOptions(
+        check_files="files" in names,
+        verify="verify" in names,
+        check_footers="footers" in names,
+        check_rows="rows" in names,
+    )
     job: Job[Audit] = Job(f"Audit of {facts.log.name}", ThisProcess("Reading the log"))
-    job.begin(partial(_audited, facts, frozenset(check.name for check in checks), own_line()))
+    job.begin(partial(_audited, facts, options, own_line()))
     return job
 
 
-def _audited(facts: TableFacts, checks: frozenset[str], line: Line | None, job: Job[Audit]) -> Audit:
-    log = facts.log
+def _audited(facts: TableFacts, options: AuditOptions, line: Line | None, job: Job[Audit]) -> Audit:
+    def check(snapshot: Snapshot, rules: Mapping[str, str]) -> CheckReport:
+        return _checked_rows(facts, snapshot, rules, line, job)
 
-    def step(phase: str, read: Callable[[], _Result]) -> _Result:
-        job.report(phase)
-        return read()
-
-    inputs = AuditInputs(
-        stored=step("Listing the stored files", log.store.list_files) if "files" in checks else None,
-        integrity=step("Replaying the log", log.verify) if "verify" in checks else None,
-        footers=step("Reading the footers of the live files", lambda: compared_footers(log.snapshot(), log.store))
-        if checks & {"footers", "rows"}
-        else None,
-        rows=_checked_rows(facts, line, job) if "rows" in checks else None,
-    )
-    return step("Checking the rules", lambda: audit(Subject(log, facts.now(), inputs=inputs, mine=my_clients())))
+    inputs = read_inputs(facts.log, options, check, job.report)
+    job.report("Checking the rules")
+    return audit(Subject(facts.log, facts.now(), inputs=inputs, mine=my_clients()))
 
 
-def _checked_rows(facts: TableFacts, line: Line | None, job: Job[Audit]) -> CheckReport:
-    """Check the table's own rules against its rows, in the person's line; a table without any starts no Spark."""
-    snapshot = facts.log.snapshot()
-    rules = named_rules(snapshot)
-    if not rules:
-        return CheckReport(snapshot.version, ())
+def _checked_rows(
+    facts: TableFacts, snapshot: Snapshot, rules: Mapping[str, str], line: Line | None, job: Job[Audit]
+) -> CheckReport:
+    """Check the table's own rules against its rows, in the person's line, until the job is cancelled."""
     from explorer.spark.engine.session import require_pyspark
 
     require_pyspark()
