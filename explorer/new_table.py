@@ -146,7 +146,7 @@ class NewTable:
         if self.latest_version() >= 0:
             raise InvalidIntent(f"There is already a table at {self.location}.", field="kind", table=self.location)
         context = context_of(self.roots)
-        propose = self._told(prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows))
+        propose = self._adapted(prepared_creation(self.place.store, wanted, context, rows, check_types=check_rows))
         return make_plan(self.place, Request(wanted, propose, tuple(accept), check_rows, user), context)
 
     def commit(
@@ -185,7 +185,7 @@ class NewTable:
             )
         return intent
 
-    def _told(self, propose: Proposer) -> Proposer:
+    def _adapted(self, propose: Proposer) -> Proposer:
         """Return what makes the proposal, in the words of this place."""
         return propose
 
@@ -253,8 +253,8 @@ class NewCatalogTable(NewTable):
         self._place, placed = self._named.place(intent)
         return placed
 
-    def _told(self, propose: Proposer) -> Proposer:
-        return lambda snapshot: self._named.told(propose(snapshot))
+    def _adapted(self, propose: Proposer) -> Proposer:
+        return lambda snapshot: self._named.for_catalog(propose(snapshot))
 
     def _committed(self, plan: CommitPlan, context: Context, **given: Any) -> CommitResult:
         result = super()._committed(plan, context, **given)

@@ -60,7 +60,7 @@ class Start:
         """Return the content of the file of the start."""
         return f"{self.number:020} {self.digest} {self.files:06}\n".encode()
 
-    def is_told_by(self, event: Event) -> bool:
+    def is_recorded_by(self, event: Event) -> bool:
         """Return whether a line says that the lines up to here were archived."""
         said = event.kind == "record" and event.what == ARCHIVED and event.refers_to == self.number
         return said and event.digest == self.digest
@@ -108,7 +108,7 @@ class ChainCheck:
         problems: What is wrong, in the order of the lines; at most `MOST_PROBLEMS`.
         found: Expected digests that are those of lines.
         start: Where the record begins, if older lines were archived.
-        told: A line says that these were archived.
+        start_is_recorded: A line says that these were archived.
     """
 
     lines: int = 0
@@ -117,7 +117,7 @@ class ChainCheck:
     problems: list[ChainProblem] = field(default_factory=list)
     found: set[str] = field(default_factory=set)
     start: Start | None = None
-    told: bool = False
+    start_is_recorded: bool = False
 
     def add(self, kind: str, file: str, line: int | None, detail: str) -> None:
         """Add a problem."""
@@ -153,7 +153,7 @@ def check_chain(
         _check_line(check, raw, expected)
         before = end if check.end is not end else before
     _check_head(check, before, head, head_file)
-    if check.start is not None and not check.told:
+    if check.start is not None and not check.start_is_recorded:
         check.add(
             "start", start_file, None, f"The lines up to {check.start.number:,} are said to be archived, and no line "
             "of the record says so: somebody took them away."
@@ -180,7 +180,7 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
         return
     start = check.start
     if start is not None:
-        check.told = check.told or start.is_told_by(entry.event)
+        check.start_is_recorded = check.start_is_recorded or start.is_recorded_by(entry.event)
         if entry.number == start.number and digest != start.digest:
             check.add("start", raw.file, raw.place, "This is not the line that was archived under this number.")
     if check.first is None:

@@ -11,7 +11,7 @@ Protocol section: Catalog-managed tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 from uuid import uuid4
 
@@ -44,8 +44,6 @@ _TRIES: Final = 2
 _TAKEN: Final = 409
 _BUSY: Final = 429
 _UNDO: Final = "Drop {url} in its catalog, with an engine that is connected to it."
-_SHORT: Final = timedelta(minutes=10)
-"""How long credentials are used whose end the catalog does not state."""
 
 
 class NewTableInCatalog:
@@ -89,18 +87,18 @@ class NewTableInCatalog:
         staged = self._staged = self._staged or self._reserved()
         return self._inside(staged), msgspec.structs.replace(intent, properties=_demanded(staged, intent.properties))
 
-    def told(self, proposal: Proposal) -> Proposal:
+    def for_catalog(self, proposal: Proposal) -> Proposal:
         """Return the proposal of the table as one for a catalog: with the features that the catalog demands."""
-        told = msgspec.structs.replace(proposal, undo=_UNDO.format(url=self.address.url))
+        adapted = msgspec.structs.replace(proposal, undo=_UNDO.format(url=self.address.url))
         if self._staged is not None and self._asked is None and proposal.protocol is not None:
             protocol = with_features(proposal.protocol, _features(self._staged))
-            told = msgspec.structs.replace(
-                told, protocol=protocol, parameters={**proposal.parameters, "isManaged": "true"}
+            adapted = msgspec.structs.replace(
+                adapted, protocol=protocol, parameters={**proposal.parameters, "isManaged": "true"}
             )
         if (writing := proposal.writing) is not None:
-            later = Writing(writing.write, lambda written: self.told(writing.complete(written)))
-            told = msgspec.structs.replace(told, writing=later)
-        return told
+            later = Writing(writing.write, lambda written: self.for_catalog(writing.complete(written)))
+            adapted = msgspec.structs.replace(adapted, writing=later)
+        return adapted
 
     def named(self, store: LogStore, result: CommitResult) -> CommitResult:
         """Give the table, whose version 0 is written, its name in the catalog; return the outcome.
@@ -226,8 +224,7 @@ class _StagingCredentials:
     def __call__(self) -> dict[str, Any]:
         """Return fresh credentials, and until when they are used."""
         given = self._client.staging_credentials(self._staged.table_id).storage_credentials
-        vended, now = most_specific(given, self._staged.location), datetime.now(UTC)
-        return {**vended.values, "expires_at": now + (((vended.expires or now + 2 * _SHORT) - now) / 2)}
+        return most_specific(given, self._staged.location).for_store(datetime.now(UTC))
 
 
 def _make_folder(store: LogStore) -> None:

@@ -35,6 +35,11 @@ class VendedCredentials(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         return f"VendedCredentials(expires={self.expires})"
 
+    def for_store(self, now: datetime) -> dict[str, Any]:
+        """Return what a credential provider of obstore gives: the values, and until when they are used."""
+        expires = self.expires or now + _UNKNOWN_END
+        return {**self.values, "expires_at": expires - min(_EARLY, max(expires - now, timedelta()) / 2)}
+
 
 class TableCredentials:
     """Gives the credentials for a table whenever the client of its store asks: a credential provider of obstore.
@@ -60,10 +65,7 @@ class TableCredentials:
 
     def __call__(self) -> dict[str, Any]:
         """Return fresh credentials, and until when they are used."""
-        given = self.vended()
-        now = self._clock()
-        expires = given.expires or now + _UNKNOWN_END
-        return {**given.values, "expires_at": expires - min(_EARLY, max(expires - now, timedelta()) / 2)}
+        return self.vended().for_store(self._clock())
 
     def vended(self) -> VendedCredentials:
         """Ask the catalog; no values if it gives none, as for files of this machine.
