@@ -17,13 +17,13 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from explorer.activity.files import RecordFiles
-from explorer.activity.reading import entries
 from explorer.core.errors import RequestError
 from explorer.web import serve
 from explorer.web.serving.people.access import Rights
 from explorer.web.serving.people.oidc.access import OidcAccess
 from explorer.web.serving.people.oidc.provider import Provider
 from explorer.web.serving.people.oidc.settings import OidcSettings
+from tests.support.lines_of_records import lines_once
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.own_loop import run_apart
 from tests.support.pages.raw_pages import Answer, Pages, Talk, served_here
@@ -112,9 +112,7 @@ def test_a_person_signs_in_and_comes_to_the_page_that_was_asked_for(pages: Pages
     out = pages.ask("/logout", "POST", "", Origin=pages.origin, Cookie=session)
     assert f"{one.url}/end?client_id=explorer" in out.text
     assert pages.ask("/", Cookie=session).status == 303
-    ends = time.monotonic() + 60
-    while len(record := [entry.event for entry in entries(RecordFiles.at(tmp_path / "record.jsonl"))]) < 2:
-        assert time.monotonic() < ends, record
+    record = lines_once(RecordFiles.at(tmp_path / "record.jsonl"), 2)
     assert [(event.kind, event.person, event.known_by) for event in record] == [
         ("sign-out", "ana", "single sign-on"),
         ("sign-in", "ana", "single sign-on"),
