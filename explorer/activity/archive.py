@@ -2,19 +2,23 @@
 
 Invariants: nothing is deleted before its copy was read again and is the same; a line of the record says what was
 archived, with the digest of the last line, so that the beginning of the record is still proven; a step that was
-interrupted is done again by the next call. The record itself deletes nothing.
+interrupted is done again by the next call; one call at a time archives a record. The record itself deletes nothing.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from explorer.activity.chain import ARCHIVED, Head, Start
 from explorer.activity.event import Event, RecordEntry, decoded, digest_of
@@ -51,20 +55,22 @@ def archive(record: ActivityRecord, folder: Path, *, before: datetime, person: s
 
     Raises:
         RequestError: The folder is that of the record.
-        StorageError: The record is not as it was written, or a file cannot be copied. Nothing was deleted.
+        StorageError: The record is not as it was written, a file cannot be copied, or another program archives this
+            record. Nothing was deleted.
     """
-    files, folder = record.files, folder.expanduser().absolute()
-    if os.path.realpath(folder) == os.path.realpath(files.current.parent):
+    folder = folder.expanduser().absolute()
+    with _alone(record.files):
+        return _archived(record, folder, before, person)
+
+
+def _archived(record: ActivityRecord, folder: Path, before: datetime, person: str) -> Archived:
+    files = record.files
+    if folder.exists() and folder.samefile(files.current.parent):
         raise RequestError(f"{folder} is the folder of the record. Name another one for its archive.", field="archive")
     if (first := _first_entry(files.current)) is not None and _is_before(first, before):
         record.close_file()
     if (check := check_record(files)).problems:
-        raise StorageError(
-            f"The activity record {files.current} is not as it was written, so nothing was archived: "
-            f"{check.problems[0].detail} Run: delta-explorer activity {files.current} --verify",
-            path=str(files.current),
-            reason="activity",
-        )
+        raise _not_as_written(files, check.problems[0].detail)
     chosen = list(_older_files(files, before))
     if not chosen:
         return Archived()
@@ -93,6 +99,9 @@ def _older_files(files: RecordFiles, before: datetime) -> Iterator[tuple[Path, H
         last = b""
         for line in lines_of(path):
             last = line.content
+        if not last:
+            # This program leaves no such file, and nothing says how old one is.
+            raise _not_as_written(files, f"{path.name} is empty.")
         entry = decoded(last)
         if not _is_before(entry, before):
             return
@@ -106,20 +115,34 @@ def _first_entry(path: Path) -> RecordEntry | None:
         if isinstance(error.__cause__, FileNotFoundError):
             return None
         raise
-    return None if first is None else decoded(first.content)
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):  # the check of the record names it
+        return None if first is None else decoded(first.content)
+    return None
 
 
 def _is_before(entry: RecordEntry, time: datetime) -> bool:
     return datetime.fromisoformat(entry.time) < time
 
 
+def _not_as_written(files: RecordFiles, detail: str) -> StorageError:
+    return StorageError(
+        f"The activity record {files.current} is not as it was written, so nothing was archived: {detail} Run: "
+        f"delta-explorer activity {files.current} --verify",
+        path=str(files.current),
+        reason="activity",
+    )
+
+
 def _copied(path: Path, copy: Path) -> Path:
-    """Copy a file, read the copy again, and return its path; one that is there already must be the same."""
-    if not copy.exists():
+    """Copy a file, read the copy again, and return its path; one that is there already must be the same.
+
+    A link is no copy: it may lead to the very file that is deleted next.
+    """
+    if not os.path.lexists(copy):
         with path.open("rb") as source, atomic_write(str(copy), mode=0o400) as target:
             shutil.copyfileobj(source, target)
         flush_folder(copy.parent)
-    if _sha256(copy) != _sha256(path):
+    if not stat.S_ISREG(copy.lstat().st_mode) or _sha256(copy) != _sha256(path):
         raise StorageError(
             f"{copy} is another file than {path}, so nothing was deleted. Name the folder of this record's archive, or "
             "move that file away.",
@@ -141,6 +164,31 @@ def _replace(path: Path, content: bytes) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _alone(files: RecordFiles) -> Iterator[None]:
+    """Keep other calls from archiving a record; those that write it go on meanwhile."""
+    folder = files.current.parent
+    with _failing(folder):
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with _failing(folder):
+            _lock(handle, files)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, files: RecordFiles) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise StorageError(
+            f"Another program archives the record {files.current} now. Try again when it has ended.",
+            path=str(files.current),
+            reason="activity",
+        ) from error
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -15,6 +16,8 @@ EventKind: TypeAlias = Literal[
 KINDS: Final[tuple[str, ...]] = get_args(EventKind)
 """What a line can be about; ``record`` is about the record itself."""
 Outcome: TypeAlias = Literal["begun", "done", "committed", "conflicted", "rejected", "unknown", "failed", "refused"]
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 9000
 _LONGEST: Final = 400
 """Characters of a text in a line."""
 
@@ -104,7 +107,23 @@ def decoded(line: bytes) -> RecordEntry:
     Raises:
         msgspec.DecodeError: It is not a line of a record.
     """
-    return _DECODER.decode(line)
+    entry = _DECODER.decode(line)
+    check_time(entry.time)
+    return entry
+
+
+def check_time(text: str) -> None:
+    """Check that a text of a file is a time as this program writes it: ISO 8601 with its zone, in a year of ours.
+
+    Raises:
+        msgspec.DecodeError: It is none.
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise msgspec.ValidationError(f"{text[:60]!r} is not a time") from error
+    if time.tzinfo is None or not _FIRST_YEAR <= time.year <= _LAST_YEAR:
+        raise msgspec.ValidationError(f"{text[:60]!r} is not a time with its zone, in a year of ours")
 
 
 def digest_of(line: bytes) -> str:

@@ -58,7 +58,7 @@ class RecordFiles:
 
     def rotated(self) -> list[Path]:
         """Return the files that were rotated away, oldest first."""
-        pattern = re.compile(re.escape(self.current.stem) + r"\.(\d{6,})\.jsonl")
+        pattern = re.compile(re.escape(self.current.stem) + r"\.([0-9]{6,12})\.jsonl")
         try:
             names = os.listdir(self.current.parent)
         except FileNotFoundError:

@@ -25,7 +25,7 @@ from typing import Final
 
 import msgspec
 
-from explorer.activity.event import Event
+from explorer.activity.event import Event, check_time
 from explorer.activity.files import RecordFiles
 from explorer.activity.reading import entries
 from explorer.approvals.request import DIFFERENT_CLOCKS, ApprovalRequest, digest_of, encoded
@@ -216,6 +216,8 @@ class Shelf:
     def _decoded(self, number: int, content: bytes) -> ApprovalRequest:
         try:
             request = _DECODER.decode(content)
+            for text in (request.valid_until, *(step.time for step in request.steps)):
+                check_time(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._changed(number) from error
         if request.number != number or not request.steps:

@@ -10,16 +10,16 @@ Protocol section: Catalog-managed tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from uuid import uuid4
 
 import msgspec
 
 from explorer.catalogs.address import parse_table
 from explorer.catalogs.client import CatalogClient
-from explorer.catalogs.contract import LoadedTable, NewTableRequest, StagingTable
+from explorer.catalogs.contract import LoadedTable, NewTableRequest, RequiredProtocol, StagingTable
 from explorer.catalogs.opening import client_of, readable_places
 from explorer.catalogs.settings import settings_from
 from explorer.catalogs.temporary_credentials import most_specific
@@ -29,7 +29,7 @@ from explorer.core.log.commit import decode_commit
 from explorer.core.log.log_path import STAGED_FOLDER, commit_name
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.protocol_evolution import with_features
-from explorer.core.protocol.table_features import FEATURES
+from explorer.core.protocol.table_features import FEATURES, READER_VERSION, WRITER_VERSION
 from explorer.core.protocol.table_properties.registry import FREE_PREFIX, PREFIX, PROPERTIES
 from explorer.core.transaction.commit_plan import CommitResult, Conflict
 from explorer.core.transaction.context import NewPlace
@@ -40,6 +40,7 @@ from explorer.storage import open_store
 from explorer.storage.roots import AllowedRoots, Roots, is_url
 
 TableType = Literal["MANAGED", "EXTERNAL"]
+_Refusal = TypeVar("_Refusal", CatalogError, TableNotFound)
 _TRIES: Final = 2
 _TAKEN: Final = 409
 _BUSY: Final = 429
@@ -129,6 +130,8 @@ class NewTableInCatalog:
                         return self._unknown(result, store.root)
                     case "free" if lost and left:
                         continue
+                raise _unfinished(error, store.root) from error
+            except TableNotFound as error:
                 raise _unfinished(error, store.root) from error
             else:
                 return named
@@ -245,7 +248,11 @@ def _demanded(staged: StagingTable, given: Mapping[str, str]) -> dict[str, str]:
     """
     features = _features(staged)
     required = {key: value for key, value in staged.required_properties.items() if value is not None}
-    unknown = [*(name for name in features if name not in FEATURES), *(key for key in required if not _is_known(key))]
+    unknown = [
+        *(name for name in features if name not in FEATURES),
+        *(key for key in required if not _is_known(key)),
+        *_unknown_versions(staged.required_protocol),
+    ]
     if unknown:
         raise UnsupportedFeature(
             f"The catalog demands what this program does not know of a table that it manages: {', '.join(unknown)}. "
@@ -274,17 +281,21 @@ def _features(staged: StagingTable) -> list[str]:
     return list(dict.fromkeys((*protocol.reader_features, *protocol.writer_features)))
 
 
+def _unknown_versions(protocol: RequiredProtocol) -> Iterator[str]:
+    if protocol.min_reader_version > READER_VERSION:
+        yield f"reader version {protocol.min_reader_version}"
+    if protocol.min_writer_version > WRITER_VERSION:
+        yield f"writer version {protocol.min_writer_version}"
+
+
 def _is_known(key: str) -> bool:
     lowered = key.lower()
     return not lowered.startswith(PREFIX) or lowered.startswith(FREE_PREFIX) or lowered in PROPERTIES
 
 
-def _unfinished(error: CatalogError, root: str) -> CatalogError:
+def _unfinished(error: _Refusal, root: str) -> _Refusal:
     """Return a refusal with what it leaves behind."""
-    return CatalogError(
-        f"{error.message} Version 0 is written at {root}, and no name leads to it: commit the same plan again once "
-        "this is mended, or delete that folder.",
-        status=error.status,
-        reason=error.reason,
-        catalog=error.catalog,
+    return error.with_facts(
+        message=f"{error.message} Version 0 is written at {root}, and no name leads to it: commit the same plan again "
+        "once this is mended, or delete that folder."
     )

@@ -1,12 +1,15 @@
 """An audit that checks more than the log, on request: a job for one window, with phases and cancel.
 
 Invariants: nothing is read before it is asked for; a result is of the newest commit that it was made from and of the
-checks that were chosen, and stands for no other; rows wait for their turn at Spark, and nothing else does.
+checks that were chosen, and stands for no other; rows wait for their turn at Spark, and nothing else does; what was
+begun before is waited for, so that however often a window asks, it reads once at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -90,6 +93,8 @@ class AuditWork:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[Audit] = SparkWork(changed)
+        # A step that was cancelled goes on to its end.
+        self._reading = threading.Lock()
 
     def start(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> None:
         """Begin an audit of the newest version; one that runs is stopped.
@@ -99,7 +104,7 @@ class AuditWork:
         """
         if not checks:
             raise RequestError("Choose what to check in addition to the log.", field="checks")
-        self._work.begin(_key(facts, checks), learning(facts.log, partial(_begun, facts, checks)))
+        self._work.begin(_key(facts, checks), learning(facts.log, partial(_begun, facts, checks, self._reading)))
 
     def cancel(self) -> None:
         """Stop a running audit."""
@@ -123,7 +128,7 @@ def _key(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Hashable:
     return "audit", facts.location, facts.newest, checks_text(checks)
 
 
-def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Job[Audit]:
+def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...], reading: threading.Lock) -> Job[Audit]:
     from explorer.job import Job, ThisProcess
 
     names = {check.name for check in checks}
@@ -134,8 +139,25 @@ def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Job[Audit]:
         check_rows="rows" in names,
     )
     job: Job[Audit] = Job(f"Audit of {facts.log.name}", ThisProcess("Reading the log"))
-    job.begin(partial(_audited, facts, options, own_line()))
+    audited = partial(_audited, facts, options, own_line())
+
+    def work(job: Job[Audit]) -> Audit:
+        with _held(reading, job):
+            return audited(job)
+
+    job.begin(work)
     return job
+
+
+@contextmanager
+def _held(lock: threading.Lock, job: Job[Audit]) -> Iterator[None]:
+    """Hold a lock; a job that is cancelled waits for it no longer."""
+    while not lock.acquire(timeout=_POLL):
+        job.report("Waiting for what was begun before")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _audited(facts: TableFacts, options: AuditOptions, line: Line | None, job: Job[Audit]) -> Audit:

@@ -342,7 +342,13 @@ class Catalog(FollowedTables):
     def _followed_table(self, name: str) -> FollowedTable:
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         located = self.roots.locate(name)
-        return self.cache.followed(located.key, lambda: FollowedTable(partial(self._opened, located), located.title))
+        opened = partial(self._opened, located)
+        return self.cache.followed(located.key, located.root, lambda: FollowedTable(opened, located.title))
+
+    def check_again(self, name: str = "", *, reopen: bool = False) -> None:
+        """Check the log at the next question, under whatever name; one that is not kept is read anew anyway."""
+        for table in self.cache.kept(self.roots.locate(name).key):
+            table.check_again(reopen=reopen)
 
     def _opened(self, ref: TableRef) -> explorer.Table:
         return self._sharing(ref, _opened(ref, read_only=True))

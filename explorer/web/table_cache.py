@@ -1,8 +1,9 @@
 """The tables that a server keeps in memory: those that windows ask for, and for a while those that they asked for.
 
 Invariants: there are at most as many as stated, and none that nobody has asked for during a stated time, whatever names
-a browser sends; a table that is being read is kept; of those that are kept, each is opened once for all windows. What
-is known of deleted files outlives the table that it was learned from, as nothing else could say it.
+a browser sends; a table that is being read is kept; of those that are kept, each is opened once for all windows, and
+once more for each other root that it must stay under: what a log may name depends on nobody else. What is known of
+deleted files outlives the table that it was learned from, as nothing else could say it.
 """
 
 from __future__ import annotations
@@ -46,22 +47,27 @@ class TableCache:
         self._most, self._most_unread, self._idle, self._clock = most, most_unread, idle, clock
         self._lock = threading.Lock()
         # Each with the time when it was asked for last, the longest ago first.
-        self._tables: OrderedDict[TableKey, tuple[FollowedTable, float]] = OrderedDict()
+        self._tables: OrderedDict[tuple[TableKey, str], tuple[FollowedTable, float]] = OrderedDict()
         self._missing: OrderedDict[TableKey, KnownMissing] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._tables)
 
-    def followed(self, key: TableKey, make: Callable[[], FollowedTable]) -> FollowedTable:
-        """Return the table of a key, made at first need; what is not needed any more is forgotten."""
+    def followed(self, key: TableKey, root: str, make: Callable[[], FollowedTable]) -> FollowedTable:
+        """Return the table of a key under a root, made at first need; what is not needed any more is forgotten."""
         with self._lock:
             now = self._clock()
-            known = self._tables.pop(key, None)
+            known = self._tables.pop((key, root), None)
             table = make() if known is None else known[0]
-            self._tables[key] = table, now
+            self._tables[key, root] = table, now
             self._forget(now)
             return table
+
+    def kept(self, key: TableKey) -> list[FollowedTable]:
+        """Return the tables of a key that are kept, under whatever root."""
+        with self._lock:
+            return [table for (each, _), (table, _) in self._tables.items() if each == key]
 
     def missing(self, key: TableKey, found: KnownMissing) -> KnownMissing:
         """Return what is known of the missing files of a table, for all who open it.
@@ -88,6 +94,6 @@ class TableCache:
         for key, (table, _) in list(self._tables.items())[: max(0, len(self._tables) - self._most)]:
             self._drop(key, table)
 
-    def _drop(self, key: TableKey, table: FollowedTable) -> None:
+    def _drop(self, key: tuple[TableKey, str], table: FollowedTable) -> None:
         if not table.is_being_read:
             del self._tables[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from explorer.activity.archive import archive
-from explorer.activity.chain import Start
-from explorer.activity.event import Event, decoded, digest_of
+from explorer.activity.chain import Head, Start
+from explorer.activity.event import Event, RecordEntry, decoded, digest_of
 from explorer.activity.files import RecordFiles
-from explorer.activity.reading import check_record, entries
+from explorer.activity.reading import RecordFilter, check_record, entries
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError, StorageError
 from tests.support.at_least_one import at_least_one
@@ -179,3 +180,70 @@ def test_lines_that_somebody_took_away_are_found_behind_an_archive(record: Activ
         record.files.start.unlink()
         record.files.start.write_bytes(damaged)
         assert check_record(record.files).problems != []
+
+
+def test_a_link_to_a_file_of_the_record_is_no_copy_of_it(record: ActivityRecord, tmp_path: Path) -> None:
+    """It reads the same, and leads nowhere once the file is deleted."""
+    (tmp_path / "archive").mkdir()
+    for path in at_least_one(record.files.rotated()):
+        (tmp_path / "archive" / path.name).symlink_to(path)
+    with pytest.raises(StorageError, match="nothing was deleted"):
+        archive(record, tmp_path / "archive", before=NOW)
+    assert people(record.files) == everybody()
+
+
+def test_an_empty_file_among_those_of_the_record_is_named(record: ActivityRecord, tmp_path: Path) -> None:
+    record.files.current.with_name("activity.000000.jsonl").touch()
+    with pytest.raises(StorageError, match=r"activity\.000000\.jsonl is empty"):
+        archive(record, tmp_path / "archive", before=NOW)
+    assert people(record.files) == everybody()
+
+
+def test_a_number_too_long_for_the_start_is_that_of_no_file_of_the_record(
+    record: ActivityRecord, tmp_path: Path
+) -> None:
+    """With it the start would be unreadable, and the record damaged for good."""
+    record.files.current.with_name("activity.1234567890123.jsonl").write_bytes(b"no line\n")
+    archive(record, tmp_path / "archive", before=NOW - timedelta(days=3.5))
+    assert check_record(record.files).problems == []
+
+
+def test_one_program_at_a_time_archives_a_record(record: ActivityRecord, tmp_path: Path) -> None:
+    """Of two, the one with fewer files would say last that the record begins with lines that the other took away."""
+    other = ActivityRecord(record.files.current, program="tests/2")
+    reached = []
+
+    class Second(ActivityRecord):
+        def add(self, event: Event) -> RecordEntry:
+            with pytest.raises(StorageError, match="Another program archives"):
+                archive(other, tmp_path / "second", before=NOW)
+            reached.append(event.what)
+            return super().add(event)
+
+    first = Second(record.files.current, program="tests/3")
+    assert len(archive(first, tmp_path / "first", before=NOW - timedelta(days=7.5)).files) == 3
+    assert reached == ["archived"]
+    assert check_record(record.files).problems == []
+    assert len(archive(other, tmp_path / "first", before=NOW - timedelta(days=3.5)).files) == 4
+
+
+@pytest.mark.parametrize("when", ["soon", "2026-01-01T00:00:00", "0001-01-01T00:00:00+00:00"])
+def test_a_line_without_a_time_is_damaged(record: ActivityRecord, tmp_path: Path, when: str) -> None:
+    """Somebody who may write the record goes on with its chain and its head."""
+    last = record.files.current.read_bytes().removesuffix(b"\n")
+    forged = json.loads(last) | {"number": 11, "previous": digest_of(last), "time": when}
+    line = json.dumps(forged).encode()
+    record.files.current.write_bytes(last + b"\n" + line + b"\n")
+    record.files.head.write_bytes(Head(11, digest_of(line)).encoded())
+    assert [each.kind for each in check_record(record.files).problems] == ["damaged"]
+    assert len(list(entries(record.files, RecordFilter(since=NOW - timedelta(days=99))))) == 10
+    with pytest.raises(StorageError, match="it was changed"):
+        archive(record, tmp_path / "archive", before=NOW)
+    assert people(record.files) == everybody()
+
+
+def test_a_damaged_first_line_is_named_before_anything_moves(record: ActivityRecord, tmp_path: Path) -> None:
+    record.files.current.write_bytes(b"no line\n" + record.files.current.read_bytes())
+    with pytest.raises(StorageError, match="nothing was archived"):
+        archive(record, tmp_path / "archive", before=NOW)
+    assert not (tmp_path / "archive").exists()

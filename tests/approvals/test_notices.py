@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from explorer.approvals.shelf import Shelf
 from explorer.core.errors import StorageError
 from explorer.notices.book import NoticeBook, PostedNotice
 from explorer.notices.store import NoticeStore
-from tests.approvals.conftest import TARGET, Office
+from tests.approvals.conftest import DESCRIBE, TARGET, Office
 
 
 @pytest.fixture
@@ -100,3 +101,20 @@ def test_a_notice_that_cannot_be_written_is_said_and_the_request_stays(told: Off
     with pytest.raises(StorageError, match="Request 1 is saved, but no notice of it could be written"):
         told.ask()
     assert told.shelf.get(1).state == "asked"
+
+
+@pytest.mark.parametrize("when", ["soon", "2026-01-01T00:00:00", "0001-01-01T00:00:00+00:00"])
+def test_a_forged_time_closes_no_notice_and_stops_nothing(told: Office, book: NoticeBook, when: str) -> None:
+    """Each page of the list settles the notices first; another user of the machine may write to the shelf."""
+    number = told.ask().number
+    other = told.ask({**DESCRIBE, "description": "others"}).number
+    path = told.shelf.folder / f"{number:08}.json"
+    forged = json.loads(path.read_bytes())
+    forged["state"], forged["steps"][0]["time"] = "approved", when
+    path.write_text(json.dumps(forged))
+    fresh = Shelf(told.shelf.folder, told.record.files)
+    assert settle_notices(book, fresh) == 0
+    assert [each.number for each in fresh.all()] == [other]
+    with pytest.raises(StorageError, match="does not match the activity record"):
+        fresh.get(number)
+    assert [each.state for each in _all(book)] == ["open", "open"]

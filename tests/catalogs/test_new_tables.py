@@ -230,3 +230,28 @@ def test_what_this_program_does_not_know_of_the_demands_is_refused(server: Unity
     with pytest.raises(UnsupportedFeature, match=r"delta\.ofAnotherVersion") as error:
         new_table(name()).plan(CREATE)
     assert error.value.features == ["delta.ofAnotherVersion"]
+
+
+def test_versions_of_the_protocol_that_this_program_does_not_know_are_refused(server: UnityServer) -> None:
+    def staged(request: Request) -> Answer | None:
+        if not request.path.endswith("/staging-tables"):
+            return None
+        protocol = {"min-reader-version": 4, "min-writer-version": 8}
+        document = {"table-id": "t", "location": f"{server.state.root}/t", "storage-credentials": []}
+        return Answer(body=document | {"required-protocol": protocol, "required-properties": {}})
+
+    server.faults.append(staged)
+    with pytest.raises(UnsupportedFeature, match="reader version 4, writer version 8"):
+        new_table(name()).plan(CREATE)
+
+
+def test_a_schema_that_is_dropped_meanwhile_says_what_is_left_behind(server: UnityServer) -> None:
+    place = new_table(name())
+    plan = place.plan(CREATE)
+    server.faults.append(
+        lambda request: refused(404, "NoSuchSchemaException", "no shop") if is_creation(request) else None
+    )
+    with pytest.raises(TableNotFound, match=r"Version 0 is written at .*: commit the same plan again"):
+        place.commit(plan, reason="why")
+    server.faults.clear()
+    assert place.commit(plan, reason="why").outcome == "committed"

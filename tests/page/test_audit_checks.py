@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from html import unescape
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import pytest
 
 import explorer
 from explorer.core.errors import RequestError
+from explorer.core.log.verify.integrity import IntegrityReport
+from explorer.core.versions.delta_log import DeltaLog
 from explorer.page.address import Address
 from explorer.page.entry import OpenEntry
 from explorer.page.kept_results import KeptResults
 from explorer.report import verify_report
 from explorer.rights import Right
 from explorer.web.served_tables import Catalog
+from tests.support.at_least_one import at_least_one
 from tests.support.logs.changing_table import written
 from tests.support.pages.open_windows import Window
 from tests.support.pages.page_elements import Elements
@@ -148,3 +152,30 @@ def test_results_of_audits_are_bounded_like_all_that_is_shared(catalog: Catalog)
     link = window.ask("audit-share")["query"]
     kept = catalog.kept._kept[Address.parse(link).result]
     assert 1_000 < kept.size < 1_000_000
+
+
+def test_however_often_a_window_asks_it_reads_once_at_a_time(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is cancelled reads on to the end of its step: a button that is pressed again and again must not add up."""
+    replayed, going, most, go_on = DeltaLog.verify, 0, 0, threading.Event()
+    counting = threading.Lock()
+
+    def slow(log: DeltaLog) -> IntegrityReport:
+        nonlocal going, most
+        with counting:
+            going += 1
+            most = max(most, going)
+        go_on.wait(30)
+        with counting:
+            going -= 1
+        return replayed(log)
+
+    monkeypatch.setattr(DeltaLog, "verify", slow)
+    window = Window(catalog, QUERY + "verify")
+    for _ in at_least_one(range(5)):
+        window.ask("audit-run")
+        window.until(lambda _: going > 0)
+    waits = "Waiting for what was begun before"
+    window.until(lambda _: waits in _lead(window) or going > 1)
+    go_on.set()
+    window.until(lambda _: "Run again" in _lead(window))
+    assert most == 1

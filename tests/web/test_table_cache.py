@@ -10,6 +10,7 @@ import pytest
 
 from explorer.core.errors import ExplorerError
 from explorer.page.tables import FollowedTable
+from explorer.storage.served_root import ServedRoot
 from explorer.views import TableFacts
 from explorer.web.served_tables import Catalog
 from explorer.web.table_cache import IDLE, MOST_UNREAD, TableCache
@@ -113,3 +114,26 @@ def test_names_of_the_palette_are_those_of_served_tables(lake: Path) -> None:
     known = [name for name in (f"lake/gone{number}" for number in range(500)) if catalog.palette_names.table_id(name)]
     assert len(known) <= 200
     assert catalog.palette_names.table_id("lake/t0")
+
+
+@pytest.mark.parametrize("first", ["lake/t0", "inner"])
+def test_what_a_log_may_name_does_not_depend_on_who_asked_first(lake: Path, first: str) -> None:
+    """A table is in a root, and a root itself: under its own name it stays inside its folder."""
+    catalog = Catalog([ServedRoot(str(lake), name="lake"), ServedRoot(str(lake / "t0"), name="inner")])
+    catalog.facts(first)
+    beside = str(lake / "t1" / "part-0.parquet")
+    allowed = {}
+    for name in at_least_one(("lake/t0", "inner")):
+        roots = catalog.facts(name).log.roots
+        assert roots is not None
+        allowed[name] = roots.allow(beside)
+    assert allowed == {"lake/t0": True, "inner": False}
+
+
+def test_a_change_under_one_name_is_seen_under_the_other(lake: Path) -> None:
+    catalog = Catalog([ServedRoot(str(lake), name="lake"), ServedRoot(str(lake / "t0"), name="inner")])
+    names = ("lake/t0", "inner")
+    assert [catalog.facts(name).last for name in names] == [0, 0]
+    small_logs.write_log(lake / "t0", [[small_logs.commit_info("WRITE"), small_logs.add("part-0.parquet")]], 1)
+    catalog.check_again("inner")
+    assert [catalog.facts(name).last for name in names] == [1, 1]

@@ -3,8 +3,9 @@
 A plan counts the rows of a source, a second person may approve what it contains, and the commit reads it again. What
 was seen of each file is compared before the first reading and after the last one, so that all of them read the same.
 Invariants: everything below a source counts, also behind links and under names that Spark skips; whoever writes into a
-file, or puts another file, folder, or link in the place of one and the first one back, leaves a mark that no program
-can set.
+file, also through memory that is mapped to it, or puts another file, folder, or link in the place of one and the first
+one back, leaves a mark that no program can set. Two ways leave none: memory mapped to a file of a file system in memory
+(tmpfs); and, for a moment, another folder or link in the place of one above the source, or on the way of a link in it.
 """
 
 from __future__ import annotations
@@ -81,9 +82,13 @@ class SourcePlace:
         if self.real is None:
             return ()
         try:
-            return tuple(sorted(_states(self.real)))
+            states = tuple(sorted(_states(self.real)))
         except OSError as error:
             raise _unreadable(self.real, error) from error
+        for state in states:
+            if state.kind == "file":
+                _write_back(os.path.join(self.real, state.path) if state.path else self.real)
+        return states
 
     def content(self, planned: FileStates) -> Callable[[], SourceContent] | None:
         """Return what reads its content; None where its rows come from no file.
@@ -121,8 +126,9 @@ def _states(real: str) -> Iterator[FileState]:
     """Yield what a source consists of, with what links in it lead to."""
     if not os.path.isdir(real):
         yield from _states_at(real, "")
+        return
     seen = set[tuple[int, int]]()
-    for folder, folders, names in os.walk(real, followlinks=True):
+    for folder, folders, names in os.walk(real, onerror=_raise, followlinks=True):
         status = os.stat(folder)
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()  # a link leads back
@@ -146,6 +152,25 @@ def _states_at(path: str, below: str) -> Iterator[FileState]:
             status = os.stat(path)
         if not stat.S_ISDIR(status.st_mode):
             yield _state(status, below)
+
+
+def _write_back(path: str) -> None:
+    """Have the system write what is waiting in memory to a file.
+
+    Of memory that is mapped to it, only the first write after that leaves a mark.
+    """
+    with suppress(OSError):  # what cannot be read is said where it is read; some file systems write nothing back
+        handle = os.open(path, _FLAGS)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _raise(error: OSError) -> None:
+    """Raise the error of a folder that cannot be listed; one that is gone left a mark on the folder above."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
 
 
 def _state(status: os.stat_result, below: str) -> FileState:

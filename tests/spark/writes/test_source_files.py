@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import shutil
 import subprocess
@@ -210,3 +211,36 @@ def test_a_file_that_may_not_be_read_is_said(folder: Path) -> None:
 
 def test_rows_that_come_from_no_file_have_no_content() -> None:
     assert SourcePlace.of(object()).content(()) is None
+
+
+@pytest.mark.parametrize("wanted", ["a.csv", ""])
+def test_rows_written_through_mapped_memory_leave_a_mark(folder: Path, wanted: str) -> None:
+    """Of memory that was written to before, the system notes nothing until it is in the file."""
+    file = folder / "a.csv"
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as memory:
+        os.fsync(opened.fileno())
+        before = file.stat().st_ctime_ns
+        at = memory.find(b"4")
+        memory[at : at + 1] = b"5"
+        if file.stat().st_ctime_ns == before:
+            pytest.skip("this file system notes nothing of what is written through memory")
+        place = SourcePlace.of(str(folder / wanted))
+        seen = place.states()
+        content = place.content(seen)
+        assert content is not None
+        first = content()
+        memory[at : at + 1] = b"9"
+        assert b"3,9" in file.read_bytes()
+        assert place.states() != seen
+        assert content() != first
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may list every folder")
+def test_a_folder_that_may_not_be_listed_is_said(folder: Path) -> None:
+    """Its rows would count as none, and be there for a moment while Spark reads."""
+    (folder / "day=1").chmod(0)
+    try:
+        with pytest.raises(StorageError, match="cannot be read"):
+            states(folder)
+    finally:
+        (folder / "day=1").chmod(0o700)
