@@ -96,7 +96,7 @@ def _undecided(found: Audit, by_log: Audit | None) -> tuple[str, ...]:
         return ()
     expected = {(result.rule.id, result.not_answered) for result in by_log.not_answered}
     return tuple(
-        f"{result.rule.title}: {result.not_answered}"
+        f"{result.rule.title[:1].upper()}{result.rule.title[1:]}: {result.not_answered}"
         for result in found.not_answered
         if (result.rule.id, result.not_answered) not in expected
     )
