@@ -174,6 +174,7 @@ def test_a_plan_that_goes_stale_says_what_changed(server: TwoPeople, root: Path)
     ben = decided(server, login("ben"), "approve")
     assert 'data-state="stale"' in lead(ben)
     assert "The guard restore has another result" in lead(ben)
+    assert "Nothing was written." in lead(ben)
     assert versions(root) == 3
 
 

@@ -266,4 +266,4 @@ def _amount(name: str, value: object) -> str:
     text = str(value)
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
         return text
-    return fmt.size(int(text)) if name.endswith(("Size", "Bytes")) else fmt.count(int(text))
+    return fmt.size(int(text)) if "Size" in name or name.endswith("Bytes") else fmt.count(int(text))
