@@ -168,7 +168,7 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
             ("committed by", "the person who asked" if request.commits == "maker" else "the program, once approved"),
             ("valid until", fmt.moment(datetime.fromisoformat(request.valid_until))),
             *_source(request),
-            ("digest", request.plan_digest),
+            ("plan digest", request.plan_digest),
         ),
         answers=tuple(sorted(answers_of(intent).items())) if request.kind in offered_kinds() else None,
         read_version=request.read_version,
@@ -206,7 +206,7 @@ def _source(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
     content = source_of(request.answers)
     if content is not None:
         yield "source", f"{fmt.plural(content.files, 'file')}, {fmt.size(content.bytes)}"
-        yield "SHA-256", content.sha256
+        yield "source SHA-256", content.sha256
 
 
 def _headline(request: ApprovalRequest) -> Headline:
