@@ -247,7 +247,7 @@ class Job(Generic[Result]):
             self._future.set_exception(error)
 
     def _cancellation(self) -> Cancelled:
-        return Cancelled(f"This was cancelled before its end: {self.name}.", operation=self.name)
+        return Cancelled(f"{self.name} was cancelled before it finished.", operation=self.name)
 
     def _follow(self, tasks: RunningTasks) -> None:
         """Count tasks while the work runs, and send the cancel until it has ended; on a thread of its own.

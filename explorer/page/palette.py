@@ -235,7 +235,9 @@ def _fixed(context: PaletteContext) -> list[Option]:
             options.append(Option("tab", tab.label, about, address.to(tab=tab.key, **at_rest), keys=keys, recent=key))
         for feed, title, about in _FEEDS:
             href = address.to(tab="changes", feed=feed, **at_rest)
-            options.append(Option("feed", title, about, href, keys="r" if address.tab == "changes" else ""))
+            is_shown = address.tab == "changes" and address.feed == feed
+            keys = "r" if address.tab == "changes" and not is_shown else ""
+            options.append(Option("feed", title, _ON_SHOW if is_shown else about, href, keys=keys))
         options += _changes(view, address, may_commit=context.may_commit)
     if context.has_home:
         home = Address()

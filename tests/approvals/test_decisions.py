@@ -164,7 +164,7 @@ def test_a_plan_that_answers_otherwise_is_stale_when_it_is_approved(office: Offi
     office.move(rows=5)
     stale = office.approve(number)
     assert stale.state == "stale"
-    assert "The guard restore has another answer" in stale.last.note
+    assert "The guard restore has another result" in stale.last.note
     assert stale.last.by is None
     with pytest.raises(RequestError, match="is stale"):
         office.approve(number)

@@ -28,6 +28,17 @@ def test_escape_closes_an_open_menu_and_leaves_the_focus_at_it(opened: Any) -> N
     assert page.evaluate("document.activeElement.textContent") == "Export"
 
 
+def test_the_space_bar_ticks_a_check_and_the_focus_stays_on_it(opened: Any) -> None:
+    page = opened(f"{VECTORS}&tab=audit")
+    check = page.get_by_role("checkbox", name="stored files")
+    check.focus()
+    for ticked in ("true", "false"):
+        page.keyboard.press(" ")
+        page.locator(f"#check-files[aria-checked={ticked}]").wait_for()
+        settle(page)
+        assert page.evaluate("[document.activeElement.id, scrollY]") == ["check-files", 0]
+
+
 def test_the_list_of_commits_scrolls_to_the_chosen_one_and_the_page_stays(opened: Any) -> None:
     page = opened(f"{VECTORS}&view=table&v=1")
     inside = """() => {

@@ -92,6 +92,16 @@ def test_a_run_finds_what_the_log_cannot_tell_and_goes_into_the_report(catalog: 
     assert "from the log alone" in _lead(window)
 
 
+def test_a_chosen_check_that_could_not_be_made_is_named_with_its_reason(catalog: Catalog) -> None:
+    window = Window(catalog, QUERY + "footers")
+    assert 'role="note"' not in _lead(window)
+    _ran(window, "audit-rows")
+    # The footer of the deleted file; the rules that nobody chose are not named beside it.
+    notes = re.findall(r'<div class="inline-problem warning" role="note">(.*?)</div>', _lead(window))
+    assert len(notes) == 1
+    assert "cannot be read (it is not there)" in notes[0]
+
+
 def test_nothing_that_is_found_outside_the_log_is_offered_to_a_case(catalog: Catalog) -> None:
     window = Window(catalog, QUERY + "files")
     pinned = set(re.findall(r'data-rule="([^"]*)"', _lead(window)))

@@ -137,6 +137,15 @@ def test_tabs_changes_people_and_help_are_reached_from_a_table(opened: Callable[
     assert next(each for each in _asked(window, "shortcuts")[0])["data-act"] == "shortcuts"
 
 
+def test_the_feed_on_show_is_marked(opened: Callable[[str], Window]) -> None:
+    options, _ = _asked(opened("?t=w/sales/orders&tab=changes&feed=inferred"), "changes")
+    titles = {each["name"]: each["title"] for each in options if each["kind"] == "feed"}
+    assert titles == {
+        "Recorded changes": "Recorded changes: rows that the change feed recorded",
+        "Recorded or inferred changes": "Recorded or inferred changes: on show",
+    }
+
+
 def test_what_was_used_last_comes_first_and_only_what_is_served_is_shown(opened: Callable[[str], Window]) -> None:
     window = opened("")
     option = _asked(window, "email")[0][0]

@@ -85,7 +85,7 @@ def test_list_and_page_say_the_same_in_amber(managed: Path) -> None:
     assert SAID in home
     assert SAID in page
     assert '<i class="mark warning" role="img" aria-label="not supported">▲</i>' in home
-    assert '<span class="chip warning" title="UnsupportedFeature">not readable</span>' in home
+    assert '<span class="chip warning" title="UnsupportedFeature">not supported</span>' in home
     assert "not supported 1" in home
     assert 'class="card problem warning"' in page
     assert re.search(r'"(chip|mark|badge|card problem) (danger|ok)', home + page) is None

@@ -199,7 +199,7 @@ def _broken_rows(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     unjudged = [result.name for result in report.predicates if result.violations is None]
     broken = {result.name: result for result in report.predicates if result.violations}
     if not broken:
-        return NotAnswered(f"Spark could not check {named(unjudged)}.") if unjudged else ()
+        return NotAnswered(f"Spark could not evaluate {named(unjudged)}.") if unjudged else ()
     rows = max(result.violations or 0 for result in broken.values())
     return (
         Finding(

@@ -185,11 +185,11 @@ def _evidence(guard: GuardResult) -> dict[str, object]:
 
 def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
     if before.get("table") != after.get("table") or before.get("tableId") != after.get("tableId"):
-        yield ChangedAnswer("table", "Another table is at this place now.")
+        yield ChangedAnswer("table", "Another table is at this location now.")
     if before.get("intent") != after.get("intent"):
         yield ChangedAnswer("intent", "Another change is asked for.")
     if before.get("source") != after.get("source"):
-        yield ChangedAnswer("source", f"The source contains {_contents(after)} now, and {_contents(before)} before.")
+        yield ChangedAnswer("source", f"The source is now {_contents(after)}. Before: {_contents(before)}.")
     if before.get("accepted") != after.get("accepted"):
         yield ChangedAnswer("accepted", "Other guards are accepted by name.")
     yield from (ChangedAnswer("guards", text) for text in _guard_changes(before, after))
@@ -204,7 +204,7 @@ def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
         text = f"Change data feed: {after.get('changeFeed')} Before: {before.get('changeFeed')}"
         yield ChangedAnswer("changeFeed", text)
     if before.get("metrics") != after.get("metrics") or before.get("estimate") != after.get("estimate"):
-        text = f"It concerns other amounts: {_amounts(after)}. Before: {_amounts(before)}."
+        text = f"The amounts have changed: {_amounts(after)}. Before: {_amounts(before)}."
         yield ChangedAnswer("amounts", text)
     if before.get("filesDeleted") != after.get("filesDeleted"):
         numbers = [_member(answers, "filesDeleted").get("number", 0) for answers in (after, before)]
@@ -215,7 +215,7 @@ def _contents(answers: JsonObject) -> str:
     """Return what the source of rows contains, in words."""
     content = source_of(answers)
     if content is None:
-        return "what nobody looked at"
+        return "not checked"
     return f"{counted(content.files, 'file')} of {counted(content.bytes, 'byte')} with the SHA-256 {content.sha256}"
 
 
@@ -230,15 +230,15 @@ def _guard_changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
         detail = _member(evidence[1], name).get("detail")
         told = f": {detail}" if isinstance(detail, str) and detail else "."
         if name not in now:
-            yield f"The guard {name} is not asked any more."
+            yield f"The guard {name} no longer applies."
         elif name not in was:
-            yield f"The guard {name} is new, and its answer is {now[name]}{told}"
+            yield f"The guard {name} is new, with the result {now[name]}{told}"
         elif was[name] != now[name]:
             yield f"The guard {name} was {was[name]} and is {now[name]} now{told}"
         else:
-            yield f"The guard {name} has another answer{told}"
+            yield f"The guard {name} has another result{told}"
     if len(changed) > _MOST_NAMED:
-        yield f"{len(changed) - _MOST_NAMED} more guards have other answers."
+        yield f"{len(changed) - _MOST_NAMED} more guards have other results."
 
 
 def _member(value: JsonObject, name: str) -> dict[str, Any]:

@@ -626,6 +626,9 @@ export class Page {
     if (target instanceof Element && target.matches("td[data-do]") && ["Enter", " "].includes(event.key)) {
       return this.stop(event, () => this.act(target.dataset.do, target));
     }
+    // A link that is a box to tick is ticked by the space bar, which would scroll the page.
+    const box = event.key === " " && target instanceof Element && target.closest("a[role='checkbox']");
+    if (box) return this.stop(event, () => this.go(box.getAttribute("href")));
     if (target instanceof Element && target.closest(".grid") && event.key !== "?") return;
     if (this.palette.plainKey(event)) return;
     const own = event.key.length === 1 && this.root.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);

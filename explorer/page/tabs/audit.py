@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from explorer.auditing import Audit
 from explorer.core.compatibility.matrix import MatrixRow
 from explorer.core.errors import ExplorerError, NotAllowed
 from explorer.page.address import Address
@@ -65,6 +66,7 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
     values["signer"] = work.signer
     values |= _more_checks(view, address, work.of(CheckWork))
     found = work.of(CheckWork).audits.found(view.facts, address.audit_checks)
+    values["undecided"] = () if found is None else _undecided(found, view.facts.cached_audit())
     wants_rows = found is None and any(check.name == "rows" for check in address.audit_checks)
     return Tab(values | _retention(view, address) | _settings(view, address), needs_spark=wants_rows, audit=found)
 
@@ -86,6 +88,18 @@ def _more_checks(view: TableView, address: Address, work: CheckWork) -> dict[str
         "shared": shared,
         "command": shlex.join(["delta-explorer", "audit", view.facts.location, *options]),
     }
+
+
+def _undecided(found: Audit, by_log: Audit | None) -> tuple[str, ...]:
+    """Return the rules that the checks could not decide, with the reason: those that are not as by the log alone."""
+    if by_log is None:
+        return ()
+    expected = {(result.rule.id, result.not_answered) for result in by_log.not_answered}
+    return tuple(
+        f"{result.rule.title[:1].upper()}{result.rule.title[1:]}: {result.not_answered}"
+        for result in found.not_answered
+        if (result.rule.id, result.not_answered) not in expected
+    )
 
 
 def _turned(address: Address, check: AuditCheck) -> str:

@@ -168,7 +168,7 @@ def request_view(request: ApprovalRequest, name: str) -> RequestView:
             ("committed by", "the person who asked" if request.commits == "maker" else "the program, once approved"),
             ("valid until", fmt.moment(datetime.fromisoformat(request.valid_until))),
             *_source(request),
-            ("digest", request.plan_digest),
+            ("plan digest", request.plan_digest),
         ),
         answers=tuple(sorted(answers_of(intent).items())) if request.kind in offered_kinds() else None,
         read_version=request.read_version,
@@ -206,7 +206,7 @@ def _source(request: ApprovalRequest) -> Iterator[tuple[str, str]]:
     content = source_of(request.answers)
     if content is not None:
         yield "source", f"{fmt.plural(content.files, 'file')}, {fmt.size(content.bytes)}"
-        yield "SHA-256", content.sha256
+        yield "source SHA-256", content.sha256
 
 
 def _headline(request: ApprovalRequest) -> Headline:
@@ -244,7 +244,7 @@ def _meaning(request: ApprovalRequest) -> tuple[str, str]:
         case "withdrawn":
             return "Withdrawn", "Nothing was written."
         case "stale":
-            return "Stale: the plan has changed", request.last.note
+            return "Stale: the plan has changed", f"{request.last.note} Nothing was written."
 
 
 def _amounts(request: ApprovalRequest) -> list[tuple[str, str]]:
@@ -254,8 +254,16 @@ def _amounts(request: ApprovalRequest) -> list[tuple[str, str]]:
         found += [(name, fmt.size(value) if name == "bytes" else fmt.count(value)) for name, value in estimate.items()]
     metrics = request.answers.get("metrics")
     if isinstance(metrics, dict):
-        found += [(str(name), str(value)) for name, value in sorted(metrics.items())]
+        found += [(str(name), _amount(str(name), value)) for name, value in sorted(metrics.items())]
     deleted = request.answers.get("filesDeleted")
     if isinstance(deleted, dict) and deleted.get("number"):
         found.append(("files deleted", str(deleted["number"])))
     return found
+
+
+def _amount(name: str, value: object) -> str:
+    """Return a metric of an operation for people; sizes and counts are recorded as numbers or as strings of digits."""
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        return text
+    return fmt.size(int(text)) if "Size" in name or name.endswith("Bytes") else fmt.count(int(text))
