@@ -213,7 +213,8 @@ class NewTableInCatalog:
     def _unknown(self, result: CommitResult, root: str) -> CommitResult:
         note = (
             f"Version 0 is written at {root}, and the catalog does not say whether {self.address.url} is its name. "
-            "Commit the same plan again once the catalog answers."
+            f"Once the catalog answers, see whether {self.address.url} opens. If it does not, no name leads to those "
+            "files: create the table again."
         )
         return msgspec.structs.replace(result, outcome="unknown", notes=(*result.notes, note))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -22,9 +22,9 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, facts, listing, note
 from explorer.cli.two_people import open_requests_since, system_name
-from explorer.core.errors import ExplorerError, RequestError, TableNotFound
+from explorer.core.errors import RequestError, TableNotFound
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.times import before, period
 from explorer.variables import ACTIVITY_VARIABLE
 
 _FOUND = 1
@@ -101,11 +101,14 @@ def activity(
         ),
     ] = None,
     keep: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--keep", metavar="INTERVAL", help="With --archive: files with a newer line stay (default: 30 days)."
+            "--keep",
+            metavar="INTERVAL",
+            help=f"With --archive: files with a newer line stay (default: {_KEEP}).",
+            show_default=False,
         ),
-    ] = _KEEP,
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -136,9 +139,24 @@ def activity(
     compared, and then deleted from the record, which a line of it says. The folder is a record, too, with the same
     command.
     """
+    of_lines = {
+        "--since": since,
+        "--by": by,
+        "--table": on,
+        "--kind": kind,
+        "--limit": limit,
+        "--cloud-events": cloud_events,
+    }
+    if archive is not None:
+        _refuse("--archive", {"--verify": verify, "--expect": expect, **of_lines})
+    elif verify:
+        _refuse("--verify", {"--keep": keep, **of_lines})
+    elif expect or keep:
+        option, mode = ("--expect", "--verify") if expect else ("--keep", "--archive")
+        raise RequestError(f"{option} needs {mode}.", field=option)
     files = _files(place)
     if archive is not None:
-        return _archived(files, archive, keep, as_json=json)
+        return _archived(files, archive, keep or _KEEP, as_json=json)
     if verify:
         return _verified(files, tuple(expect or ()), as_json=json)
     if kind and kind not in KINDS:
@@ -160,6 +178,13 @@ def activity(
     return 0
 
 
+def _refuse(mode: str, options: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing beside another one."""
+    for option, value in options.items():
+        if value not in (None, "", [], False):
+            raise RequestError(f"{option} has no effect with {mode}. Leave one of them out.", field=option)
+
+
 def _files(place: Path | None) -> RecordFiles:
     named = activity_place(place)
     if named is None:
@@ -176,8 +201,8 @@ def _files(place: Path | None) -> RecordFiles:
 
 
 def _since(text: str) -> datetime:
-    with suppress(ExplorerError, ValueError, OverflowError):
-        return datetime.now(UTC) - interval({"--since": text}, "--since", timedelta())
+    with suppress(RequestError):
+        return before(datetime.now(UTC), period(text, "--since"))
     try:
         return moment_of(text)
     except RequestError as error:
@@ -207,8 +232,9 @@ def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> 
 
     now = datetime.now(UTC)
     # What open requests for approval rest on stays, however old it is.
-    before = min(filter(None, (now - interval({"--keep": keep}, "--keep", timedelta()), open_requests_since())))
-    done = archive(ActivityRecord(files.current, program=PROGRAM), folder, before=before, person=system_name())
+    kept = before(now, period(keep, "--keep", or_zero=True))
+    until = min(filter(None, (kept, open_requests_since())))
+    done = archive(ActivityRecord(files.current, program=PROGRAM), folder, before=until, person=system_name())
     document = RecordArchived(
         record=str(files.current),
         archive=str(folder.expanduser().absolute()),

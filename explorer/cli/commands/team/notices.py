@@ -15,12 +15,13 @@ from explorer.cli.in_force import in_force
 from explorer.cli.notice_desk import activity_record, notice_book, user_name
 from explorer.cli.output import emit, listing, note
 from explorer.cli.two_people import settle_notices
-from explorer.core.errors import CorruptTable, RequestError, StorageError
+from explorer.core.errors import RequestError, StorageError
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.times import period
 from explorer.core.versions.commits.time_words import NO_TIME, stated_time
 from explorer.notices.book import NoticeBook, PostedNotice
 from explorer.notices.sender import deliveries, trial_message
-from explorer.notices.settings import checked_channels, period
+from explorer.notices.settings import checked_channels
 
 _FAILED: Final = 1
 _SHOWN: Final = 8
@@ -129,7 +130,7 @@ def _time(text: str | None) -> datetime:
     now = datetime.now(UTC)
     try:
         return now + period(text, "until")
-    except (RequestError, CorruptTable, OverflowError):
+    except (RequestError, OverflowError):
         pass
     try:
         return stated_time(text, now).moment
