@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from explorer.version import VERSION
+from tests.cli.reference import render_whole
 
 project = "Delta Table Explorer"
 author = "The Delta Table Explorer authors"
@@ -29,3 +32,13 @@ html_title = f"Delta Table Explorer {VERSION}"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+
+
+def setup(app: Any) -> None:
+    """Give the page of the command line every option of each command; the repository keeps the list of commands."""
+    app.connect("source-read", _with_options)
+
+
+def _with_options(_: Any, page: str, source: list[str]) -> None:
+    if page == "cli":
+        source[0] = render_whole()

@@ -16,7 +16,7 @@ RAISES: Final = {
     "tests/conformance/test_schemas.py::test_one_physical_name_at_two_places_is_no_contradiction": (
         "check_mapping raises CorruptTable of a contradiction"
     ),
-    "tests/e2e/test_tabs.py::test_on_a_telephone_nothing_is_wider_than_the_window": (
+    "tests/e2e/tabs/test_tabs.py::test_on_a_telephone_nothing_is_wider_than_the_window": (
         "wait_until raises a TimeoutError where its condition does not come true"
     ),
     "tests/faults/test_damaged_logs.py::test_damage_that_once_got_through": (
@@ -27,13 +27,13 @@ RAISES: Final = {
     "tests/report/test_numbers_of_the_pages.py::test_what_commits_did_adds_up_to_the_rows_that_others_counted": (
         "it asserts of each two versions whose rows others counted, and a table may have none"
     ),
-    "tests/spark/scan/test_predicate.py::test_a_text_that_only_looks_dangerous_passes": (
+    "tests/spark/scan/predicate/test_predicate.py::test_a_text_that_only_looks_dangerous_passes": (
         "check_text raises a RequestError of a text that it refuses"
     ),
-    "tests/spark/scan/test_predicate.py::test_any_text_passes_or_is_a_request_error": (
+    "tests/spark/scan/predicate/test_predicate.py::test_any_text_passes_or_is_a_request_error": (
         "any other error than the one that is suppressed"
     ),
-    "tests/spark/scan/test_predicate.py::test_a_plain_predicate_passes": (
+    "tests/spark/scan/predicate/test_predicate.py::test_a_plain_predicate_passes": (
         "vet raises a RequestError of a predicate that it refuses"
     ),
     "tests/storage/test_roots.py::test_sources_inside_the_places_are_allowed": (

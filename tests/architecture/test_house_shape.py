@@ -15,6 +15,9 @@ from tests.architecture.drawing import LEVELS, arrows, circles
 from tests.architecture.sources import PACKAGE, REPOSITORY
 
 MOST_MODULES = 20
+APART = {"__init__.py", "conftest.py"}
+"""No module that one looks for by its subject."""
+TESTS = REPOSITORY / "tests"
 CORE = PACKAGE / "core"
 
 
@@ -23,9 +26,10 @@ def _lines(folder: Path) -> int:
 
 
 def test_no_folder_holds_more_modules_than_a_person_can_look_through() -> None:
-    modules = Counter(path.parent for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    modules = Counter(path.parent for root in (PACKAGE, TESTS) for path in root.rglob("*.py") if path.name not in APART)
     found = {str(folder.relative_to(REPOSITORY)): count for folder, count in modules.items() if count > MOST_MODULES}
     assert found == {}
+    assert {PACKAGE / "page", TESTS / "page", TESTS / "page/tabs"} <= modules.keys()
 
 
 def test_no_package_of_the_core_is_a_third_of_it() -> None:

@@ -1,4 +1,8 @@
-"""The reference of the command line, made from the commands themselves: ``python -m tests.cli.reference`` writes it."""
+"""The reference of the command line, made from the commands themselves.
+
+``python -m tests.cli.reference`` writes ``docs/cli.md``, which lists the commands. The site that ``make docs`` builds
+has every option of each in its place (`docs/conf.py`).
+"""
 
 import inspect
 import textwrap
@@ -14,7 +18,7 @@ _WIDTH = 120
 _HEAD = """\
 # Command line
 
-Made from the commands by `python -m tests.cli.reference`; a test compares.
+{options}
 
 Every command takes `--json`: one document, or one JSON line a row. Field names are the protocol's. The schema of each
 document is in [schema](schema). Errors then are one JSON object on stderr ([schema](schema/error.json)): `error` (the
@@ -27,24 +31,53 @@ receipt that the page of a commit saves has a schema too ([schema](schema/receip
 
 
 _ROWS = "a line is a row, each column by its name"
+_SHORT = """\
+`delta-explorer COMMAND --help` has the options of a command, the site that `make docs` builds those of all. Made from
+the commands by `python -m tests.cli.reference`; a test compares."""
+_WHOLE = "Made from the commands, which say the same with `--help`."
 
 
 def render() -> str:
-    """Return the document."""
-    doc = inspect.cleandoc(errors.__doc__ or "").split("\n\n")[1]
-    parts = [_HEAD, inspect.cleandoc(doc).join(("```\n", "\n```\n"))]
-    group: Any = command_group()
-    for name, command in group.commands.items():
+    """Return the document: each command in a line, and the forms of its JSON."""
+    lines = [
+        f"| `{name}` | {_first_paragraph(command.help)} | {_forms(name)} |" for name, command in _commands().items()
+    ]
+    return "\n".join([f"{_head(_SHORT)}\n## Commands\n\n| Command | What it does | JSON |\n|---|---|---|", *lines, ""])
+
+
+def render_whole() -> str:
+    """Return the page of the site: each command with all that its help says."""
+    parts = [_head(_WHOLE)]
+    for name, command in _commands().items():
         parts.append(f"\n## {name}\n\n    delta-explorer {name} {_usage(command)}\n\n{_wrapped(command.help)}\n")
-        parts.append(f"\n{_wrapped('JSON: ' + ('; '.join(map(_printed, DOCUMENTS[name])) or _ROWS))}.\n")
+        parts.append(f"\n{_wrapped(f'JSON: {_forms(name)}')}.\n")
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         parts.append("\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "".join(parts)
 
 
+def _head(options: str) -> str:
+    doc = inspect.cleandoc(errors.__doc__ or "").split("\n\n")[1]
+    return _HEAD.format(options=options) + inspect.cleandoc(doc).join(("```\n", "\n```\n"))
+
+
+def _commands() -> dict[str, Any]:
+    group: Any = command_group()
+    commands: dict[str, Any] = group.commands
+    return commands
+
+
+def _forms(name: str) -> str:
+    return "; ".join(map(_printed, DOCUMENTS[name])) or _ROWS
+
+
 def _printed(each: Printed) -> str:
     form = "a line each" if each.lines else "one document"
     return f"[{each.name}](schema/{each.name}.json), {form}{', ' if each.when else ''}{each.when}"
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _wrapped(text: str) -> str:
@@ -59,7 +92,9 @@ def _usage(command: Any) -> str:
 def _row(parameter: Any) -> str:
     spelt = _metavar(parameter)
     if parameter.param_type_name == "option":
-        spelt = " ".join([*parameter.opts, *([parameter.metavar] if parameter.metavar else [])])
+        spelt = " ".join(
+            [*parameter.opts, *parameter.secondary_opts, *([parameter.metavar] if parameter.metavar else [])]
+        )
     return f"| `{spelt}` | {parameter.help} |".replace("\\", "")
 
 

@@ -1,16 +1,29 @@
 """The document of the command line says what the commands are."""
 
+import re
 from itertools import pairwise
 
 import pytest
 
 from explorer.cli.app import command_group
 from tests.cli.conftest import Call
-from tests.cli.reference import DOCUMENT, render
+from tests.cli.reference import DOCUMENT, render, render_whole
+from tests.support.at_least_one import at_least_one
 
 
 def test_document_is_what_the_commands_say() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == render(), "run python -m tests.cli.reference"
+
+
+def test_the_page_of_the_site_has_every_option_that_a_help_shows(cli: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    commands = at_least_one(list(command_group().commands))
+    sections = dict(zip(commands, render_whole().split("\n## ")[2:], strict=True))
+    for command in commands:
+        title, _, section = sections[command].partition("\n")
+        shown = set(re.findall(r"(?<=[ │])--[a-z][a-z-]+", cli(command, "--help").out.partition("╭")[2])) - {"--help"}
+        assert title == command
+        assert {option for option in shown if f"`{option}" not in section and f" {option}" not in section} == set()
 
 
 @pytest.mark.parametrize("command", ["", *command_group().commands])

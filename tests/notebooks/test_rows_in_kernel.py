@@ -54,7 +54,7 @@ print((await until(lambda message: 'role="alert"' in message.get("regions", {}).
 @pytest.mark.spark
 @pytest.mark.reference
 @pytest.mark.timeout(400)
-@pytest.mark.skipif(not WHOLE_DOSE, reason="whole dose: make prove; page/test_row_tabs.py is the small one")
+@pytest.mark.skipif(not WHOLE_DOSE, reason="whole dose: make prove; page/tabs/test_row_tabs.py is the small one")
 def test_rows_read_in_a_kernel_reach_the_page(jupyter_home: Path) -> None:
     try:
         find_java()

@@ -221,7 +221,7 @@ def test_time_travel_tells_what_changed(run: Run, demo_build: Build, orders_log:
         assert rows.filter(pc.equal(rows["order_id"], int(order)))["status"].to_pylist() == [status]
 
 
-@pytest.mark.whole("tests/e2e/test_changes.py, and test_lake_audit_ranks_the_broken_table_first")
+@pytest.mark.whole("tests/e2e/tabs/test_changes.py, and test_lake_audit_ranks_the_broken_table_first")
 @needs_java
 @pytest.mark.notebook
 @pytest.mark.spark

@@ -186,7 +186,7 @@ PROOFS: Final = (
     Proof(
         "successors",
         _COMMITS,
-        "tests/core/versions/test_successor.py",
+        "tests/core/versions/open_log/test_successor.py",
         "each golden and reference log followed version by version beside one that is read whole",
     ),
     Proof(
@@ -439,7 +439,7 @@ PROOFS: Final = (
     Proof(
         "condition-words",
         _OTHERS,
-        "tests/spark/scan/test_condition_words.py",
+        "tests/spark/scan/predicate/test_condition_words.py",
         "every word of Spark's grammar as a column in 22 forms of a condition beside Spark's own parser, and 20,000 "
         "random conditions on such columns: what is read here is true of the same rows there",
     ),

@@ -80,7 +80,7 @@ def test_what_a_text_names_is_found() -> None:
         "tests/prove/test_kills.py",
         "tests/spark/test_survey.py",
     }
-    assert is_left_out("tests/e2e/test_rows.py::test_of_any_name[case]")
+    assert is_left_out("tests/e2e/tabs/test_rows.py::test_of_any_name[case]")
 
 
 @pytest.fixture

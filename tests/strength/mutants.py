@@ -133,7 +133,7 @@ _IN_FULL: Final[dict[str, Part]] = {
         ("versions/lifetimes/events", "versions/lifetimes/builder", "versions/history", "versions/diff"),
         (
             *("tests/core/versions/test_history.py", "tests/core/versions/test_diff_totals.py"),
-            *("tests/core/versions/test_successor.py", "tests/conformance/test_reconciliation.py"),
+            *("tests/core/versions/open_log/test_successor.py", "tests/conformance/test_reconciliation.py"),
             *("tests/core/versions/lifetimes/test_batches.py", "tests/core/versions/change_feed/test_mapping_mode.py"),
             *("tests/core/versions/change_feed/test_column_matching.py", "tests/core/versions/test_delta_log.py"),
             *("tests/core/log/test_bad_input.py", "tests/core/log/test_catalog_commits.py"),

@@ -47,7 +47,7 @@ FIND = """
     return `${element.tagName.toLowerCase()} ${name}${value}${form}`;
   };
   const known = new Map();
-  // A script cannot choose a file; tests/e2e/test_case.py does.
+  // A script cannot choose a file; tests/e2e/tabs/test_case.py does.
   const all = "a[href], button, summary, select, input:not([type=hidden], [type=file]), textarea, [data-do], "
     + "[role=button]";
   for (const element of page.root.querySelectorAll(all)) {

@@ -15,7 +15,7 @@ from tests.support.dose import WHOLE_DOSE
 pytestmark = pytest.mark.e2e
 
 TABS = tuple(tab.key for tab in TAB_SPECS)
-# Rows need Spark, which tests/e2e/test_rows.py and test_changes.py start.
+# Rows need Spark, which tests/e2e/tabs/test_rows.py and test_changes.py start.
 SPARK = (
     "button erasure-go", "button do=rows", "button do=changes", "button do=differences", "button rows-go",
     "button differences-go",

@@ -275,7 +275,7 @@ def test_a_text_that_a_setting_gives_another_meaning_is_refused(
         session.conf.unset(setting)
 
 
-@pytest.mark.whole("tests/spark/scan/test_condition_words.py")
+@pytest.mark.whole("tests/spark/scan/predicate/test_condition_words.py")
 def test_a_session_that_reserves_words_evaluates_functions(frame: DataFrame, spark_engine: Engine) -> None:
     session = spark_engine.session()
     names = ("spark.sql.ansi.enabled", "spark.sql.ansi.enforceReservedKeywords")

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.spark.writes.test_changing_sources import MERGE, new_table, planned
+from tests.spark.writes.sources.test_changing_sources import MERGE, new_table, planned
 from tests.support.counted_words import disagreeing
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]

@@ -77,7 +77,7 @@ def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
-@pytest.mark.whole("tests/page/test_wide_pages.py")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics: Any) -> None:
     _search(statistics).fill("19999")
     statistics.keyboard.press("Enter")
@@ -102,7 +102,7 @@ def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched:
     assert column_name(3) in watched.locator("#charthead").inner_text()
 
 
-@pytest.mark.whole("tests/page/test_wide_pages.py")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide")
     settle(watched)

@@ -18,7 +18,7 @@ from tests.support.at_least_one import at_least_one
 from tests.support.logs.spark_tables import DataFile, column, write_table
 from tests.support.pages.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/test_row_tabs.py, and tests/page/test_open_pages.py")]
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/tabs/test_row_tabs.py, and tests/page/test_open_pages.py")]
 FEED = "?t=shop/reference/change-feed"
 SPARK = 120_000  # ms until it has started and answered on a busy machine
 

@@ -1,4 +1,4 @@
-"""Each rule of the registry fires in some test of this folder, and all are silent on a clean table."""
+"""Each rule of the registry fires in some test of the audit, and all are silent on a clean table."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tests.support.comparison.audited_tables import NOW
 from tests.support.logs import small_logs
 from tests.support.logs.small_logs import METADATA, PROTOCOL
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
 
 
 def _called(name: str) -> set[str]:
-    """The rules that the tests of this folder name as the second argument of a function."""
+    """The rules that the tests of the audit name as the second argument of a function."""
     result: set[str] = set()
-    for path in sorted(FOLDER.glob("test_*.py")):
+    for path in sorted(FOLDER.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
                 result.update(each.value for each in node.args[1:2] if isinstance(each, ast.Constant))

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import settle
 
-pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/test_columns_at_a_glance.py")]
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/tabs/test_columns_at_a_glance.py")]
 DATA = "?t=shop/reference/deletion-vectors&v=6&tab=data"
 
 

@@ -12,7 +12,7 @@ from tests.e2e.conftest import settle
 pytestmark = [pytest.mark.e2e]
 
 
-@pytest.mark.whole("tests/page/test_row_tab.py, without a browser")
+@pytest.mark.whole("tests/page/tabs/test_row_tab.py, without a browser")
 def test_a_click_on_a_row_shows_its_story_and_leads_to_its_erasure(opened: Any) -> None:
     page = opened("?t=shop/reference/change-feed&v=9&tab=changes&c=1")
     row = page.locator("#lead tr[data-follow]").first

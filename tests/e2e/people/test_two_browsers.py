@@ -27,7 +27,7 @@ from tests.support.pages.ports import free_port
 from tests.support.pages.serving_command import serving
 from tests.support.shared_tables import REPOSITORY
 
-pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/e2e/test_two_people.py and tests/web/serving")]
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/e2e/people/test_two_people.py and tests/web/serving")]
 
 ACT = "?t=w/orders&tab=act&act=set-description&f.description="
 PROGRAM = "from explorer.cli import main; main()"
