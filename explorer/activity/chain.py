@@ -225,13 +225,13 @@ def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: st
         return
     elif head == before:
         check.add(
-            "head", file, None, f"Entry {check.end.number:,} comes after the head: the program ended while writing it, "
-            "or it was added later."
+            "head", file, None, f"Entry {check.end.number:,} comes after the head: the program ended while writing "
+            "it, or it was added later."
         )  # fmt: skip
     elif head.number > check.end.number:
         check.add(
-            "cut", file, None, f"The record ends with entry {check.end.number:,}, but its head is entry {head.number:,}: "
-            "entries are missing at the end."
+            "cut", file, None, f"The record ends with entry {check.end.number:,}, but its head is entry "
+            f"{head.number:,}: entries are missing at the end."
         )  # fmt: skip
     else:
         check.add("head", file, None, f"The head is not the digest of the last entry, number {check.end.number:,}.")
