@@ -193,7 +193,7 @@ def test_a_name_that_somebody_took_meanwhile_is_a_conflict(client: CatalogClient
     result = mine.commit(plan, reason="why")
     assert result.outcome == "conflicted"
     assert result.conflict is not None
-    assert "Somebody else created" in result.conflict.why
+    assert "Another writer created" in result.conflict.why
     table_id = loaded(client, address)["metadata"]["table-uuid"]
     assert table_id in other.location, "the name still leads to the first"
 

@@ -37,10 +37,10 @@ class RecordVerified(JsonRecord, frozen=True, kw_only=True):
     Attributes:
         record: The file that is written; those that were rotated away are beside it.
         valid: No problem was found.
-        lines: Lines that were read.
-        first_number: The number of the first one, which is 1 if none is missing; null without lines.
+        lines: Entries that were read.
+        first_number: The number of the first one, which is 1 if none is missing; null without entries.
         last_number: That of the last one.
-        head: SHA-256 of the last line. Keep it elsewhere, for --expect.
+        head: SHA-256 of the last entry. Keep it elsewhere, for --expect.
         problems: What is not as it was written.
     """
 
@@ -60,8 +60,8 @@ class RecordArchived(JsonRecord, frozen=True, kw_only=True):
         record: The file that is written.
         archive: The folder of the archive.
         files: Names of the files that were moved there, oldest first; none if there was nothing to archive.
-        last_number: The number of the last line that was archived; null if nothing was.
-        head: SHA-256 of that line; null if nothing was. It is the head of the archive.
+        last_number: The number of the last entry that was archived; null if nothing was.
+        head: SHA-256 of that entry; null if nothing was. It is the head of the archive.
     """
 
     record: str
@@ -88,7 +88,7 @@ def activity(
         typer.Option(
             "--expect",
             metavar="DIGEST",
-            help="With --verify: the head that an earlier check printed, which must be that of a line. Repeatable.",
+            help="With --verify: a head that an earlier check printed, which an entry must have. Repeatable.",
         ),
     ] = None,
     archive: Annotated[
@@ -105,41 +105,41 @@ def activity(
         typer.Option(
             "--keep",
             metavar="INTERVAL",
-            help=f"With --archive: files with a newer line stay (default: {_KEEP}).",
+            help=f"With --archive: files with a newer entry stay (default: {_KEEP}).",
             show_default=False,
         ),
     ] = None,
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="TIME", help="Only lines from a time on, for example yesterday, or of '7 days'."
+            "--since", metavar="TIME", help="Only entries from a time on, for example yesterday, or of '7 days'."
         ),
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only entries of this person.")] = "",
     on: Annotated[
-        str, typer.Option("--table", metavar="NAME", help="Only lines of this table, or of those below this folder.")
+        str, typer.Option("--table", metavar="NAME", help="Only entries of this table, or of those below this folder.")
     ] = "",
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help=f"Only lines of this kind: {', '.join(KINDS)}.")
+        str, typer.Option("--kind", metavar="KIND", help=f"Only entries of this kind: {', '.join(KINDS)}.")
     ] = "",
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N lines (default: all).")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N entries (default: all).")
     ] = None,
     cloud_events: Annotated[
-        bool, typer.Option("--cloud-events", help="Print each line as a CloudEvent 1.0, as JSON.")
+        bool, typer.Option("--cloud-events", help="Print each entry as a CloudEvent 1.0, as JSON.")
     ] = False,
     json: JsonFlag = False,
 ) -> int:
     """Show who did what, newest first: opened rows, exports, plans, commits, maintenance, sign-ins, and refusals.
 
-    With --verify, check the chain of digests instead: exit code 1 if a line was changed, removed, or added. A record
+    With --verify, check the chain of digests instead: exit code 1 if an entry was changed, removed, or added. A record
     that was rewritten together with its head is only found with --expect.
 
     A record only grows: nothing is deleted by itself. With --archive, files that are older than --keep are copied,
-    compared, and then deleted from the record, which a line of it says. The folder is a record, too, with the same
-    command.
+    compared, and then deleted from the record, and an entry records this. The folder is a record as well, which the
+    same command reads.
     """
-    of_lines = {
+    of_entries = {
         "--since": since,
         "--by": by,
         "--table": on,
@@ -148,9 +148,9 @@ def activity(
         "--cloud-events": cloud_events,
     }
     if archive is not None:
-        _refuse("--archive", {"--verify": verify, "--expect": expect, **of_lines})
+        _refuse("--archive", {"--verify": verify, "--expect": expect, **of_entries})
     elif verify:
-        _refuse("--verify", {"--keep": keep, **of_lines})
+        _refuse("--verify", {"--keep": keep, **of_entries})
     elif expect or keep:
         option, mode = ("--expect", "--verify") if expect else ("--keep", "--archive")
         raise RequestError(f"{option} needs {mode}.", field=option)
@@ -173,7 +173,7 @@ def activity(
         listing(
             ["time", "who", "from", "what", "table", "version", "outcome"],
             _rows(found),
-            f"The record {files.current} has no such line.",
+            f"The record {files.current} has no such entry.",
         )
     return 0
 
@@ -248,7 +248,7 @@ def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> 
         note(f"No closed file of {files.current} is wholly older than {keep}, or needed no more. Nothing was moved.")
     else:
         note(
-            f"Moved {fmt.plural(len(done.files), 'file')} with the lines up to {done.end.number:,} to "
+            f"Moved {fmt.plural(len(done.files), 'file')} with the entries up to {done.end.number:,} to "
             f"{document.archive}. To check them: delta-explorer activity {folder / files.current.name} --verify"
         )
     return 0
@@ -272,8 +272,8 @@ def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -
             "Activity record",
             [
                 ("record", document.record),
-                ("lines", document.lines),
-                *([] if check.start is None else [("archived before", f"lines up to {check.start.number:,}")]),
+                ("entries", document.lines),
+                *([] if check.start is None else [("archived before", f"entries up to {check.start.number:,}")]),
                 ("head", document.head),
             ],
         )
@@ -287,6 +287,6 @@ def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -
             note(f"To check the archive that comes before: {expect}")
         if document.valid:
             note(
-                "Every line is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."
+                "Every entry is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."
             )
     return 0 if document.valid else _FOUND
