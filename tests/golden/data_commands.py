@@ -6,6 +6,7 @@ To renew it: ``python -m tests.golden.data_commands``. It is made from the lists
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,7 +18,7 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["PAGE", "page"]
 
 PAGE: Final = REPOSITORY / "docs" / "data-commands.md"
-_SHOWN: Final = 100
+_SHOWN: Final = 80
 """How many letters of a statement are shown."""
 _LOST: Final = "What it found or what it left is gone: a later step cleaned the log up or vacuumed the files."
 _HEAD: Final = """# Statements that write rows, beside the reference
@@ -38,11 +39,9 @@ What the reference refused must be refused for the same reason, and where it cha
 of files, names, sizes and times are each writer's own. Statements that make a table with its rows are not among these.
 
 `tests/spark/writes/test_data_commands.py` does it: some of the statements on every run, all of them under
-`make prove` (the proof `data-commands` in [proofs.md](proofs.md)). A difference that is not listed here fails, and so
-does one that is listed and gone. The reference tables hold no stream; `tests/spark/writes/test_batches.py` tries
-those.
-
-This page is made by `python -m tests.golden.data_commands`, from the lists that the test goes by.
+`make prove`. A difference that is not listed here fails, and so does one that is listed and gone. The reference tables
+hold no stream; `tests/spark/writes/test_batches.py` tries those. This page is made by `python -m
+tests.golden.data_commands`, from the lists that the test goes by; a number after a table is that of its statement.
 
 | command | statements | compared | of these different | not compared |
 |---|---|---|---|---|
@@ -58,21 +57,24 @@ def page() -> str:
         known = [one for one in found if one.step.name in compared]
         different = sum(one.step.name in DATA_DIFFERENCES for one in known)
         lines.append(f"| {name} | {len(found)} | {len(known)} | {different} | {len(found) - len(known)} |")
-    lines += ["", "## What differs", "", "| command | statement | its text | in what | why |", "|---|---|---|---|---|"]
-    lines += _different()
-    lines += ["", "## What is not compared", "", "| command | statement | its text | why |", "|---|---|---|---|"]
-    lines += [
-        f"| {one.command} | {one.step.name} | {_text(one)} | {UNSAID.get(one.step.name, _LOST)} |"
-        for one in _by_command(STATEMENTS)
-        if one.step.name not in compared
-    ]
+    lines += ["", "## What differs", "", "| why | in what | statements |", "|---|---|---|"]
+    known = {one.step.name: DATA_DIFFERENCES.get(one.step.name) for one in COMPARED}
+    lines += _by_reason(COMPARED, {name: (a.reason, ", ".join(a.parts)) for name, a in known.items() if a is not None})
+    lines += ["", "## What is not compared", "", "| why | statements |", "|---|---|"]
+    names = (one.step.name for one in STATEMENTS)
+    lines += _by_reason(STATEMENTS, {name: (UNSAID.get(name, _LOST),) for name in names if name not in compared})
     return "\n".join(lines) + "\n"
 
 
-def _different() -> Iterator[str]:
-    for one in _by_command(COMPARED):
-        if (known := DATA_DIFFERENCES.get(one.step.name)) is not None:
-            yield f"| {one.command} | {one.step.name} | {_text(one)} | {', '.join(known.parts)} | {known.reason} |"
+def _by_reason(statements: list[DataCommand], reasons: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """A line for each reason, with the text of its first statement, and the names of all."""
+    groups: defaultdict[tuple[str, ...], list[DataCommand]] = defaultdict(list)
+    for one in _by_command(statements):
+        if one.step.name in reasons:
+            groups[reasons[one.step.name]].append(one)
+    for cells, (first, *others) in groups.items():
+        names = ", ".join([f"{first.step.name} {_text(first)}", *(one.step.name for one in others)])
+        yield f"| {' | '.join(cells)} | {names} |"
 
 
 def _text(one: DataCommand) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tests.strength.branches import AIM, TESTS, WHOLE, share
+from tests.strength.branches import AIM, share
 from tests.strength.mutants import PARTS, Part, judgement
 from tests.support.shared_tables import REPOSITORY
 
@@ -31,8 +31,8 @@ def _page(record: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield "## What runs"
     yield ""
-    yield f"Statements and branches that run in {_listed(TESTS)} without Spark, and with {_listed(WHOLE)} beside them"
-    yield f"(`python -m tests.strength branches`). The aim is {AIM} % of a module."
+    yield "Statements and branches run by the tests of the core without Spark, then by those of erasure, commands,"
+    yield f"faults, and rows too (`python -m tests.strength branches`). The aim is {AIM} % of a module."
     yield ""
     yield "| Package | Without Spark | Statements | Branches | Both | On |"
     yield "|---|---:|---:|---:|---:|---|"
@@ -45,12 +45,13 @@ def _page(record: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[str]:
     yield "modules of a package some functions run that chance chose (those whose names have the lowest digests),"
     yield "without the tests that read every golden and reference table. Tests were written for what survived, and a"
     yield "second and a third sample drawn after them. *Explained* are survivors that change nothing by a rule, such"
-    yield "as letters of a message. What prepares, proposes, and guards changes of rows is measured without Spark, with"
-    yield "rows that the tests give; `tests/spark` notices more."
+    yield "as letters of a message. What prepares, proposes, and guards changes of rows is measured without Spark;"
+    yield "`tests/spark` notices more."
     yield ""
     yield "| Part | Modules | Mutants | Killed | Explained | On |"
     yield "|---|---|---:|---:|---:|---|"
-    yield from _rows(_parts(record.get("mutants", {})), now, sorted(PARTS))
+    whole = sorted(name for name, part in PARTS.items() if part.sample is None)
+    yield from _rows(_parts(record.get("mutants", {})), now, whole)
     yield ""
     yield "By the first run of the last sample of a package, each of its functions stands for as many as were not"
     yield "chosen; the range holds in 95 of 100 draws."
@@ -80,10 +81,6 @@ def _branches(measured: Mapping[str, Any] | None) -> Iterator[str]:
             f" | {branches:,} of {ways:,} ({100 * branches / max(1, ways):.0f} %)"
             f" | {share(figures):.1f} % | {measured['at']} |"
         )
-
-
-def _listed(folders: tuple[str, ...]) -> str:
-    return ", ".join(f"`{folder}`" for folder in folders)
 
 
 def _parts(parts: Mapping[str, Any]) -> Iterator[str]:
