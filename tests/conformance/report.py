@@ -158,13 +158,11 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     yield ""
     yield "The rows that are not covered:"
     yield ""
-    yield "| Row | Level | Requirement | Standing |"
-    yield "|---|---|---|---|"
-    for each in rows:
-        if each.standing != "covered":
-            row = each.row
-            cells = (row.id, row.level, row.requirement, f"{each.standing}: {each.reason}")
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    open_rows = [each for each in rows if each.standing != "covered"]
+    for standing, reason in dict.fromkeys((each.standing, each.reason) for each in open_rows):
+        yield f"- {standing}: {reason}"
+        alike = [each.row for each in open_rows if (each.standing, each.reason) == (standing, reason)]
+        yield from (f"  - {row.id}, {row.level}: {row.requirement}" for row in alike)
     yield ""
     yield "The texts:"
     yield ""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from tests.strength.branches import AIM, share
-from tests.strength.mutants import PARTS, Part, judgement
+from tests.strength.mutants import PARTS, judgement
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RECORD", "page"]
@@ -41,15 +41,15 @@ def _page(record: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[str]:
     yield "## What is noticed"
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it (`python -m tests.strength"
-    yield "mutants PART`). The modules that decide most are in parts of their own, with every function. Of the other"
-    yield "modules of a package some functions run that chance chose (those whose names have the lowest digests),"
+    yield "mutants PART`). The modules that decide most are in parts of their own (`tests/strength/mutants.py`), with"
+    yield "every function. Of the other modules, some functions run that chance chose (of the lowest digests of names),"
     yield "without the tests that read every golden and reference table. Tests were written for what survived, and a"
     yield "second and a third sample drawn after them. *Explained* are survivors that change nothing by a rule, such"
     yield "as letters of a message. What prepares, proposes, and guards changes of rows is measured without Spark;"
     yield "`tests/spark` notices more."
     yield ""
-    yield "| Part | Modules | Mutants | Killed | Explained | On |"
-    yield "|---|---|---:|---:|---:|---|"
+    yield "| Part | Mutants | Killed | Explained | On |"
+    yield "|---|---:|---:|---:|---|"
     whole = sorted(name for name, part in PARTS.items() if part.sample is None)
     yield from _rows(_parts(record.get("mutants", {})), now, whole)
     yield ""
@@ -89,7 +89,7 @@ def _parts(parts: Mapping[str, Any]) -> Iterator[str]:
             explained = sum(bool(judgement(survivor)) for survivor in part["survivors"])
             made, killed = _figures(part["functions"])
             figures = f"{made:,} | {_share(made, killed)} | {explained} | {part['at']}"
-            yield f"| {name} | {_modules_of(PARTS[name])} | {figures} |"
+            yield f"| {name} | {figures} |"
 
 
 def _estimates(parts: Mapping[str, Any]) -> Iterator[str]:
@@ -132,9 +132,3 @@ def _figures(functions: dict[str, dict[str, int]]) -> tuple[int, int]:
 
 def _share(made: int, killed: int) -> str:
     return f"{killed:,} ({100 * killed / made:.0f} %)" if made else "-"
-
-
-def _modules_of(part: Part) -> str:
-    if part.sample is None:
-        return ", ".join(f"`{module}`" for module in part.modules)
-    return f"a sample of {len(part.modules)} other modules"
