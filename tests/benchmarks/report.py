@@ -251,9 +251,9 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], put, visible, first, f"{row['goal']:g}", puts, whole, last)
     yield ""
     yield (
-        "The bare put is the durable creation of a file of the same content in the same folder, right after a plan. The "
-        "whole ends when the version checksum is written too, which need not outlast a crash; two files are the bare put "
-        "and a bare plain file. Medians: one commit in ten writes a checkpoint too."
+        "The bare put is the durable creation of a file of the same content in the same folder, right after a plan. "
+        "The whole ends when the version checksum is written too, which need not outlast a crash; two files are the "
+        "bare put and a bare plain file. Medians: one commit in ten writes a checkpoint too."
     )
     yield ""
     yield from _header("a hundred changes of a property in a row", "in memory s", "times as long", "on disk s")

@@ -25,11 +25,11 @@ _HEAD: Final = """# Statements that write rows, beside the reference
 
 The reference tables were written by delta-spark, statement by statement. Each statement that writes rows, or was
 refused, is done again as an intent on a copy of the table as it stood before. Compared with what the reference left are
-the rows and the change feed; row ids and commit versions; bounds, null counts, and row counts of the added files (a highest
-timestamp is cut off at milliseconds there, and rounded up here); removed files, masked rows, partitions, marks, and other
-actions; operation, isolation level, tags, and parameters (of conditions, that there is one); metrics but for bytes, times,
-and numbers of files. What the reference refused must be refused for the same reason, and where it changed nothing nothing
-may change. Statements that make a table with its rows are not among these.
+the rows and the change feed; row ids and commit versions; bounds, null counts, and row counts of the added files (a
+highest timestamp is cut off at milliseconds there, and rounded up here); removed files, masked rows, partitions, marks,
+and other actions; operation, isolation level, tags, and parameters (of conditions, that there is one); metrics but for
+bytes, times, and numbers of files. What the reference refused must be refused for the same reason, and where it changed
+nothing nothing may change. Statements that make a table with its rows are not among these.
 
 `tests/spark/writes/test_data_commands.py` does it: some of the statements on every run, all of them under
 `make prove`. A difference that is not listed here fails, and so does one that is listed and gone. The reference tables
