@@ -27,10 +27,6 @@ Every measurement is a process of its own, readers take turns, and a number is t
 in the system's cache. Except in the cold process, libraries are loaded before the clock starts. A number in bold misses
 its goal; the second section shows where the time of those goes.
 
-*Limit* is what no reader on these libraries can do without: to read the bytes that the operation needs, decode them in
-one thread, and do nothing else. With a cache, it is to list the log, look at its files, compare the commits with the
-cached ones, and read the cached answer. Where a number beats its limit, steps run side by side.
-
 The first two sections and the growth were measured on a virtual machine whose host takes back unused memory. It is two
 to three times slower than the others, so compare its ratios, not its times.
 
@@ -57,6 +53,7 @@ files, which were not measured, expect 15 GB of checkpoint and ten times this wo
 totals (`snapshot --spark`) and for the files of a condition (`files --where --spark`), and write the whole list to a
 table (`Table.files_frame().write`).
 """
+_MOST_PHASES = 4
 _NAMES = {
     "open": "open: version, protocol, schema",
     "list": "open and list all files",
@@ -117,14 +114,13 @@ def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
         "deltalake ms",
         "times faster",
         "goal",
-        "limit ms",
         "peak MB",
         "of it",
     )
     above = ""
     for row in rows:
         if row["operation"] in _NAMES:
-            ours, theirs, floor = row["explorer"], row["deltalake"], row["floor"]
+            ours, theirs = row["explorer"], row["deltalake"]
             name = _NAMES[row["operation"]]
             yield _line(
                 "" if name == above else name,
@@ -133,7 +129,6 @@ def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
                 _ms(theirs),
                 _mark(theirs["seconds"] / ours["seconds"], row["goal"]),
                 f"{row['goal']:g}",
-                _ms(floor),
                 f"{ours['peak']:.0f}",
                 f"{ours['peak'] / theirs['peak']:.2f}",
             )
@@ -172,15 +167,15 @@ def _phases(missed: set[tuple[str, str]], rows: list[dict[str, Any]]) -> Iterato
     yield from ("## Where the time goes", "")
     yield (
         "deltalake's `history()` reads the provenance of each commit alone. A history here follows every file action, "
-        "so that files, bytes and rows of every version are known. Milliseconds by phase of what misses its goal, in a "
-        "process whose clocks slow it a little:"
+        "so that files, bytes and rows of every version are known. Milliseconds of what misses its goal, and of its longest "
+        "phases, in a process whose clocks slow it a little:"
     )
     yield ""
-    timed = [row for row in rows if (row["operation"], row["set"]) in missed]
-    yield from _header("phase", *(f"{row['operation']} {row['set']}" for row in timed))
-    names = list(dict.fromkeys(phase for row in timed for phase in row["phases"]))
-    for phase in sorted(names, key=lambda name: name == "all else"):
-        yield _line(phase, *(f"{row['phases'][phase]:.1f}" if phase in row["phases"] else "" for row in timed))
+    for row in rows:
+        if (row["operation"], row["set"]) in missed:
+            most = sorted(row["phases"].items(), key=lambda phase: phase[0] != "all else" and -phase[1])
+            said = "; ".join(f"{phase} {milliseconds:.0f}" for phase, milliseconds in most[:_MOST_PHASES])
+            yield f"- {row['operation']} {row['set']}, {sum(row['phases'].values()):.0f}: {said}"
     for row in rows:
         if row["operation"] == "cold process":
             spent = ", ".join(f"{part} {milliseconds:.0f}" for part, milliseconds in row["phases"].items())
