@@ -167,8 +167,8 @@ def _phases(missed: set[tuple[str, str]], rows: list[dict[str, Any]]) -> Iterato
     yield from ("## Where the time goes", "")
     yield (
         "deltalake's `history()` reads the provenance of each commit alone. A history here follows every file action, "
-        "so that files, bytes and rows of every version are known. Milliseconds of what misses its goal, and of its longest "
-        "phases, in a process whose clocks slow it a little:"
+        "so that files, bytes and rows of every version are known. Milliseconds of what misses its goal, and of its "
+        "longest phases, in a process whose clocks slow it a little:"
     )
     yield ""
     for row in rows:
