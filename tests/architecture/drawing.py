@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from functools import cache
 
 import grimp
@@ -66,12 +65,12 @@ def drawing(level: str) -> str:
     shown = drawn(found)
     chart = ["```mermaid", "flowchart TD", *(f"    {begin} --> {end}" for begin, end in shown), "```"]
     rooms = sorted({room for arrow in found for room in arrow}, key=lambda room: (-_height(found, room), room))
-    rows = [f"| `{room}` | {_theme(f'{level}.{room}')} | {_imports(found, room)} |" for room in rooms]
+    rows = [f"| `{room}` | {_theme(f'{level}.{room}')} |" for room in rooms]
     count = (
         f"{len(rooms)} rooms, {len(found)} arrows; {len(found) - len(shown)} that follow from others are not drawn. "
         f"{len(circles(found))} lead in a circle."
     )
-    return "\n".join([*chart, "", count, "", "| Room | What it is | Imports |", "|---|---|---|", *rows])
+    return "\n".join([*chart, "", count, "", "| Room | What it is |", "|---|---|", *rows])
 
 
 @cache
@@ -83,14 +82,6 @@ def _height(found: Arrows, room: str, above: tuple[str, ...] = ()) -> int:
     """The longest way down."""
     below = {end for begin, end in found if begin == room} - {*above, room}
     return 1 + max((_height(found, each, (*above, room)) for each in below), default=-1)
-
-
-def _imports(found: Arrows, room: str) -> str:
-    return _listed(end for begin, end in found if begin == room) or "nothing"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 def _theme(module: str) -> str:

@@ -35,7 +35,7 @@ EVERYWHERE = (
     "explorer.formatting",
     "explorer.system",
 )
-MOST_NAMED = 5
+MOST_NAMED = 3
 
 
 class Call(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from tests.benchmarks.parts.growth import LINEAR, MOST_MEGABYTES
@@ -15,54 +17,43 @@ _BEGIN, _END = "<!-- pages, measured -->\n", "<!-- until here -->\n"
 
 _HEAD = """# Performance
 
-`make bench` writes this page. Each section gives its date and machine.
+`make bench` writes this page, and measures more than is here: `tests/benchmarks/record.json` has all of it.
 
 The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000 commits of 19 file actions, a
 checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each. **L** one
 checkpoint of 1,000,000 files and 100 commits. **C** 100,000 commits of 3 file actions, a checkpoint every 1,000.
 
-Every measurement is a process of its own, readers take turns, and a number is the median of at least five, unless
-its section says otherwise. Files are in the system's cache. Except in the cold process, libraries are loaded before the
-clock starts. A number in bold misses its goal; the second section shows where the time goes.
-
-*Limit* is what no reader on these libraries can do without: to read the bytes that the operation needs, decode them in
-one thread, and do nothing else. With a cache, it is to list the log, look at its files, compare the commits with the
-cached ones, and read the cached answer. Where a number beats its limit, steps run side by side.
+Every measurement is a process of its own, readers take turns, and a number is the median of at least five, unless its
+section says otherwise. Files are in the system's cache. Except in the cold process, libraries are loaded before the
+clock starts. A number in bold misses its goal; the second section shows where the time of those goes.
 
 The first two sections and the growth were measured on a virtual machine whose host takes back unused memory. It is two
 to three times slower than the others, so compare its ratios, not its times.
+
+{machine}
 """
 _PAST = """## Past one process
 
-Ten million files: set L ten times under other folders, one checkpoint of 1.5 GB. On 2026-11-27, on a quiet machine
-(2 processors, Spark's JVM with a heap of 3 GB, `local[2]`; of 1 GB for totals and typed statistics); a median of
-three in one process, single runs by Spark, whose start is part of the time.
+Set L ten times under other folders: 10,000,500 files, one checkpoint of 1.5 GB. On 2026-11-27, with Spark on
+`local[2]` and a heap of 3 GB (1 GB for totals and typed statistics); one run by Spark, whose start is part of the time,
+and the median of three in one process.
 
-| what | files | wall s | driver peak MB | largest worker MB | JVM MB |
+| what | 1,000,500 files, s | 10,000,500 files, s | driver peak MB | largest worker MB | JVM MB |
 |---|---|---|---|---|---|
-| list path, size, time in one process | 10,000,500 | 1.0 | 1,544 | | |
-| totals by Spark | 1,000,500 | 9.1 | 169 | 332 | 419 |
-| files that a condition needs, by Spark | 1,000,500 | 13.1 | 177 | 521 | 498 |
-| every statistic typed, by Spark | 1,000,500 | 10.7 | 163 | 615 | 507 |
-| every file as a line of JSON, by Spark | 1,000,500 | 34.7 | 240 | 333 | 1,094 |
-| totals by Spark | 10,000,500 | 12.5 | 172 | 345 | 463 |
-| files that a condition needs, by Spark | 10,000,500 | 39.2 | 181 | 611 | 840 |
-| every statistic typed, by Spark | 10,000,500 | 28.6 | 165 | 652 | 692 |
-| every file as a line of JSON, by Spark | 10,000,500 | 249.8 | 252 | 390 | 1,074 |
+| list path, size, time in one process | | 1.0 | 1,544 | | |
+| totals by Spark | 9.1 | 12.5 | 172 | 345 | 463 |
+| files that a condition needs, by Spark | 13.1 | 39.2 | 181 | 611 | 840 |
+| every statistic typed, by Spark | 10.7 | 28.6 | 165 | 652 | 692 |
+| every file as a line of JSON, by Spark | 34.7 | 249.8 | 252 | 390 | 1,074 |
 
-A list and rows come out of Spark in pieces, each a job of its own that belongs to no query: Spark 4.2 keeps the jobs of
-a query, with all that they fetched, until the query ends, which had ended Java after 1.7 million lines.
-
-What grows: one process takes about 140 bytes a file for three columns, so the limit of 2 GiB of checkpoint (some 14
-million such files) is reached at about 2 GB. By Spark the driver keeps the commits after the checkpoint and nothing
-of the checkpoint: its peak does not grow with the files. A worker holds one row group, so its peak follows the
-writer's row groups (250,000 rows here) and not the table. Each row group is read once, whatever else there is, so the
-work grows as the files do.
-
-For 100 million files, expect 15 GB of checkpoint and ten times this work, divided by the processors. Ask for totals
-(`snapshot --spark`) and for the files of a condition (`files --where --spark`); write the whole list to a table
-(`Table.files_frame().write`). That size was not measured.
+One process takes about 140 bytes a file for three columns, so the limit of 2 GiB of checkpoint (some 14 million such
+files) is reached at about 2 GB. By Spark, the driver keeps the commits after the checkpoint and nothing of it, and a
+worker holds one row group (250,000 rows here); each is read once, so the work grows as the files do. For 100 million
+files, which were not measured, expect 15 GB of checkpoint and ten times this work, divided by the processors: ask for
+totals (`snapshot --spark`) and for the files of a condition (`files --where --spark`), and write the whole list to a
+table (`Table.files_frame().write`).
 """
+_MOST_PHASES = 4
 _NAMES = {
     "open": "open: version, protocol, schema",
     "list": "open and list all files",
@@ -89,9 +80,9 @@ _STEPPED = {"orders": "the demo's orders", "M": "M: 10,000 commits"}
 
 def page(record: dict[str, Any]) -> str:
     """The page of a record; parts that it does not have are left out."""
-    parts = {
+    parts: dict[str, Callable[[list[dict[str, Any]]], Iterator[str]]] = {
         "replay": _replay,
-        "phases": _phases,
+        "phases": partial(_phases, _missed(record)),
         "warm": _warm,
         "remote": _remote,
         "growth": _growth,
@@ -104,12 +95,13 @@ def page(record: dict[str, Any]) -> str:
         "writes": _writes,
         "driver": _driver,
     }
-    sections = [_HEAD]
+    usual = Counter(_machine(record[name]) for name in parts if name in record).most_common(1)[0][0]
+    sections = [_HEAD.format(machine=f"{usual} Where a section was measured otherwise, it says so.")]
     for name, section in parts.items():
         if name in record:
-            sections.append("\n".join([*section(record[name]["rows"]), "", _machine(record[name])]))
-        if name == "phases":
-            sections.append("\n".join([*_tried(), ""]))
+            machine = _machine(record[name])
+            otherwise = [] if machine == usual else [machine, ""]
+            sections.append("\n".join([*section(record[name]["rows"]), "", *otherwise]))
     return "\n".join([*sections, _PAST])
 
 
@@ -122,92 +114,72 @@ def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
         "deltalake ms",
         "times faster",
         "goal",
-        "limit",
-        "limit ms",
-        "limit MB",
         "peak MB",
         "of it",
     )
+    above = ""
     for row in rows:
         if row["operation"] in _NAMES:
-            ours, theirs, floor = row["explorer"], row["deltalake"], row["floor"]
+            ours, theirs = row["explorer"], row["deltalake"]
+            name = _NAMES[row["operation"]]
             yield _line(
-                _NAMES[row["operation"]],
+                "" if name == above else name,
                 row["set"],
                 _ms(ours),
                 _ms(theirs),
                 _mark(theirs["seconds"] / ours["seconds"], row["goal"]),
                 f"{row['goal']:g}",
-                f"{theirs['seconds'] / floor['seconds']:.1f}",
-                _ms(floor),
-                f"{floor['counted'] / 1e6:.1f}",
                 f"{ours['peak']:.0f}",
                 f"{ours['peak'] / theirs['peak']:.2f}",
             )
+            above = name
     for row in rows:
         if (row["operation"], row["set"]) == ("list", "L"):
             part = _mark(-row["explorer"]["peak"] / row["deltalake"]["peak"], -0.5, 2)
             yield from ("", f"Peak memory is that of the whole process. The list of L takes {part} of deltalake's; 0.5")
             yield from ("is the goal.", "")
-    yield from _header("open beside the kernel's wrapper", "here ms", "kernel ms", "of it", "goal")
+    yield from _header("beside another, goal at most its time", "table", "here ms", "the other ms", "of it")
     for row in rows:
         if row["operation"] == "open beside the kernel":
             part = row["explorer"]["seconds"] / row["kernel"]["seconds"]
-            yield _line(row["set"], _ms(row["explorer"]), _ms(row["kernel"]), _mark(-part, -1), "at most 1")
-    yield ""
-    yield from _header(
-        "cold process: start, import, open, list S", "here ms", "deltalake ms", "of it", "goal", "imports"
-    )
+            yield _line(
+                "open, the kernel's wrapper", row["set"], _ms(row["explorer"]), _ms(row["kernel"]), _mark(-part, -1)
+            )
     for row in rows:
         if row["operation"] == "cold process":
             part = row["explorer"]["seconds"] / row["deltalake"]["seconds"]
-            floor = f"{_ms(row['floor'])} for pyarrow and msgspec alone"
-            yield _line("S", _ms(row["explorer"]), _ms(row["deltalake"]), _mark(-part, -1), "at most 1", floor)
+            what = "start, import, open, list, deltalake"
+            yield _line(what, "S", _ms(row["explorer"]), _ms(row["deltalake"]), _mark(-part, -1))
+            yield from ("", f"Of a cold process, {_ms(row['floor'])} ms are the imports of pyarrow and msgspec alone.")
 
 
-def _phases(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _missed(record: dict[str, Any]) -> set[tuple[str, str]]:
+    """The operations that take longer than their goal, each with its table."""
+    rows = [row for row in record["replay"]["rows"] if row["operation"] in _NAMES] if "replay" in record else []
+    return {
+        (row["operation"], row["set"])
+        for row in rows
+        if row["deltalake"]["seconds"] / row["explorer"]["seconds"] < row["goal"]
+    }
+
+
+def _phases(missed: set[tuple[str, str]], rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from ("## Where the time goes", "")
     yield (
         "deltalake's `history()` reads the provenance of each commit alone. A history here follows every file action, "
-        "so that files, bytes and rows of every version are known. Milliseconds by phase of what misses a goal, in a "
-        "process whose clocks slow it a little. To list a log and to read its commits is calls of the system, of which "
-        "M needs 40,000 for its provenance and 10,000 for what is kept; a checkpoint is read by Arrow alone:"
+        "so that files, bytes and rows of every version are known. Milliseconds of what misses its goal, and of its "
+        "longest phases, in a process whose clocks slow it a little:"
     )
     yield ""
-    timed = [row for row in rows if row["operation"] != "cold process"]
-    yield from _header("phase", *(f"{row['operation']} {row['set']}" for row in timed))
-    names = list(dict.fromkeys(phase for row in timed for phase in row["phases"]))
-    for phase in sorted(names, key=lambda name: name == "all else"):
-        yield _line(phase, *(f"{row['phases'][phase]:.1f}" if phase in row["phases"] else "" for row in timed))
-    yield from ("", "A cold process spends most of its time in the imports of others:", "")
+    for row in rows:
+        if (row["operation"], row["set"]) in missed:
+            most = sorted(row["phases"].items(), key=lambda phase: phase[0] != "all else" and -phase[1])
+            said = "; ".join(f"{phase} {milliseconds:.0f}" for phase, milliseconds in most[:_MOST_PHASES])
+            yield f"- {row['operation']} {row['set']}, {sum(row['phases'].values()):.0f}: {said}"
     for row in rows:
         if row["operation"] == "cold process":
-            yield from _header("part", "ms")
-            yield from (_line(part, f"{spent:.0f}") for part, spent in row["phases"].items())
-
-
-def _tried() -> Iterator[str]:
-    yield from ("## How the lines of commits are decoded", "")
-    yield (
-        "Processor nanoseconds a line, the best of 25 runs in one process (AMD EPYC, shared; pyarrow 26.0.1, msgspec "
-        "0.22.0). polars 2.1.0 takes 3.0 to 4.3 times as long as typed lines, DuckDB 2.0.0 1.5 to 50, and pysimdjson "
-        "7.0.2 3.3 to 4.2."
-    )
-    yield ""
-    yield from _header("way", "DV, 650 bytes a line", "M, 660 bytes a line", "used")
-    yield _line("typed lines, all members that are used", "1421", "684", "for totals")
-    yield _line("typed lines, with the members of totals alone", "1205", "583", "no: saves a sixth")
-    yield _line("typed lines of small actions alone", "448", "476", "for provenance")
-    yield _line("objects of undecoded members, which is the limit", "445", "527", "")
-    yield _line("lines cut at line breaks by their first bytes", "325", "375", "no: misses two actions in a line")
-    yield _line("Arrow's JSON reader with an explicit schema", "2716", "2571", "no: 2 to 4 times slower")
-    yield ""
-    yield (
-        "Since then, file actions of similar lines become columns without an object a line (the history of DV in 835 "
-        "ms instead of 1,149), and provenance is read from the first two kilobytes of each commit (M in 101 ms instead "
-        "of 263). Each way of reading a checkpoint also measures its pages before Arrow decodes them, so that a small "
-        "file cannot take gigabytes; that costs 3 to 4 ms a checkpoint."
-    )
+            spent = ", ".join(f"{part} {milliseconds:.0f}" for part, milliseconds in row["phases"].items())
+            yield from ("", f"A cold process spends most of its time in the imports of others. Milliseconds: {spent}.")
 
 
 def _warm(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -242,8 +214,8 @@ def _remote(rows: list[dict[str, Any]]) -> Iterator[str]:
 def _growth(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from ("## Growth", "")
     yield (
-        "Processor seconds and peak megabytes while one thing doubles. The exponent is the slope of the logarithms: "
-        f"1 is linear, more than {LINEAR:g} would not be. No peak may be above {MOST_MEGABYTES:,} MB."
+        "Processor seconds and peak megabytes while one thing doubles, three times. The exponent is the slope of the "
+        f"logarithms: 1 is linear, more than {LINEAR:g} would not be. No peak may be above {MOST_MEGABYTES:,} MB."
     )
     yield ""
     yield from _header("of", "operation", "sizes", "processor s", "peak MB", "exponent")
@@ -251,9 +223,9 @@ def _growth(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(
             row["unit"],
             _NAMES.get(row["operation"], "changes of the last ten versions"),
-            " · ".join(f"{size:,}" for size in row["sizes"]),
-            " · ".join(f"{seconds:.2f}" for seconds in row["processor"]),
-            " · ".join(_mark(-peak, -MOST_MEGABYTES, 0) for peak in row["peak"]),
+            f"{row['sizes'][0]:,} to {row['sizes'][-1]:,}",
+            f"{row['processor'][0]:.2f} to {row['processor'][-1]:.2f}",
+            f"{row['peak'][0]:.0f} to {_mark(-max(row['peak']), -MOST_MEGABYTES, 0)}",
             _mark(-row["exponent"], -LINEAR, 2),
         )
 
@@ -274,10 +246,9 @@ def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], put, visible, first, f"{row['goal']:g}", puts, whole, last)
     yield ""
     yield (
-        "The bare put is the durable creation of a file of the same content in the same folder, right after a plan, as "
-        "the commit comes right after its plan. The whole ends when the version checksum is written too, a second file "
-        "that need not outlast a crash; two files are the bare put and a bare plain file. Medians: one commit in ten "
-        "writes a checkpoint too. The slower a disk makes a file durable, the less the rest weighs."
+        "The bare put is the durable creation of a file of the same content in the same folder, right after a plan. "
+        "The whole ends when the version checksum is written too, which need not outlast a crash; two files are the "
+        "bare put and a bare plain file. Medians: one commit in ten writes a checkpoint too."
     )
     yield ""
     yield from _header("a hundred changes of a property in a row", "in memory s", "times as long", "on disk s")
@@ -363,13 +334,17 @@ def _browser(rows: list[dict[str, Any]]) -> Iterator[str]:
         "all is read when nothing is awaited any more."
     )
     yield ""
-    yield from _header("a step to another version", "tab", "median ms", "95th percentile ms", "goal ms")
-    for row in _of(rows, "step"):
-        p95, median = _goal_met(row, "p95", 1e3), f"{row['median'] * 1e3:.0f}"
-        yield _line(_STEPPED[row["what"]], row["tab"], median, p95, f"{row['goal'] * 1e3:.0f}")
+    steps = {(row["what"], row["tab"]): row for row in _of(rows, "step")}
+    (goal,) = {row["goal"] for row in steps.values()}
+    kinds = [f"{words}, {kind} ms" for words in _STEPPED.values() for kind in ("median", "95th percentile")]
+    yield from _header(f"a step to another version, goal {goal * 1e3:.0f} ms", *kinds)
+    for tab in dict.fromkeys(tab for _, tab in steps):
+        each = [steps[what, tab] for what in _STEPPED]
+        yield _line(tab, *(text for row in each for text in (f"{row['median'] * 1e3:.0f}", _goal_met(row, "p95", 1e3))))
     yield ""
-    yield from _header("another tab of 2,000 columns", "s", "goal s")
-    yield from (_line(row["tab"], _goal_met(row, "seconds"), f"{row['goal']:g}") for row in _of(rows, "tab"))
+    tabs = _of(rows, "tab")
+    said = ", ".join(f"{row['tab']} {_goal_met(row, 'seconds')}" for row in tabs)
+    yield f"Another tab of a table with 2,000 columns, in seconds, with {tabs[0]['goal']:g} as the goal: {said}."
     yield ""
     yield "From the key press or the click to the last change anywhere on the page."
 
@@ -474,7 +449,7 @@ def _machine(part: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in found["packages"].items())
     return (
         f"Measured on {found['at']}: {found['processor']}, {found['processors']} processors, {found['memory']} GB, "
-        f"{found['system']}, Python {found['python']}, {packages}; load at the start {part['load']:.1f}.\n"
+        f"{found['system']}, Python {found['python']}, {packages}."
     )
 
 

@@ -40,7 +40,7 @@ _WHOLE = "Made from the commands, which say the same with `--help`."
 def render() -> str:
     """Return the document: each command in a line, and the forms of its JSON."""
     lines = [
-        f"| `{name}` | {_first_paragraph(command.help)} | {_forms(name)} |" for name, command in _commands().items()
+        f"| `{name}` | {_first_paragraph(command.help)} | {_links(name)} |" for name, command in _commands().items()
     ]
     return "\n".join([f"{_head(_SHORT)}\n## Commands\n\n| Command | What it does | JSON |\n|---|---|---|", *lines, ""])
 
@@ -65,6 +65,15 @@ def _commands() -> dict[str, Any]:
     group: Any = command_group()
     commands: dict[str, Any] = group.commands
     return commands
+
+
+def _links(name: str) -> str:
+    """The forms of a command's JSON, each a link to its schema."""
+    links = [
+        f"[{'lines' if each.lines else 'a document'}](schema/{each.name}.json){' ' if each.when else ''}{each.when}"
+        for each in DOCUMENTS[name]
+    ]
+    return "; ".join(links) or _ROWS
 
 
 def _forms(name: str) -> str:

@@ -6,6 +6,7 @@ It is read from the tests' source; that each row is proved by a test that passes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -152,21 +153,16 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     for name, number in strengths(rows):
         yield f"| {name} | {number} |"
     yield ""
-    yield "| Area | Covered | Refused | Open |"
-    yield "|---|---:|---:|---:|"
-    for area in dict.fromkeys(each.row.area for each in rows):
-        numbers = _counts([each for each in rows if each.row.area == area])
-        yield f"| {area} | " + " | ".join(map(str, numbers)) + " |"
+    areas = Counter(each.row.area for each in rows if each.standing == "covered")
+    yield "Covered rows by area: " + ", ".join(f"{area} {count}" for area, count in areas.items()) + "."
     yield ""
     yield "The rows that are not covered:"
     yield ""
-    yield "| Row | Level | Requirement | Standing |"
-    yield "|---|---|---|---|"
-    for each in rows:
-        if each.standing != "covered":
-            row = each.row
-            cells = (row.id, row.level, row.requirement, f"{each.standing}: {each.reason}")
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    open_rows = [each for each in rows if each.standing != "covered"]
+    for standing, reason in dict.fromkeys((each.standing, each.reason) for each in open_rows):
+        yield f"- {standing}: {reason}"
+        alike = [each.row for each in open_rows if (each.standing, each.reason) == (standing, reason)]
+        yield from (f"  - {row.id}, {row.level}: {row.requirement}" for row in alike)
     yield ""
     yield "The texts:"
     yield ""

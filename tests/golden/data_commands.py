@@ -6,6 +6,7 @@ To renew it: ``python -m tests.golden.data_commands``. It is made from the lists
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,32 +18,23 @@ from tests.support.shared_tables import REPOSITORY
 __all__ = ["PAGE", "page"]
 
 PAGE: Final = REPOSITORY / "docs" / "data-commands.md"
-_SHOWN: Final = 100
+_SHOWN: Final = 80
 """How many letters of a statement are shown."""
 _LOST: Final = "What it found or what it left is gone: a later step cleaned the log up or vacuumed the files."
 _HEAD: Final = """# Statements that write rows, beside the reference
 
 The reference tables were written by delta-spark, statement by statement. Each statement that writes rows, or was
 refused, is done again as an intent on a copy of the table as it stood before. Compared with what the reference left are
-
-- the rows, and the change feed of the version;
-- row ids and commit versions of rows from before; of new rows their commit versions and how many ids are new;
-- the bounds and null counts of each column over all files that were added, whether they are tight, and row counts; of a
-  highest timestamp as readers take it, which the reference cuts off at milliseconds and which is rounded up here;
-- the files that were removed, the rows that were masked in files that stay, the partitions of added files;
-- what is marked on added files, and which other kinds of actions there are;
-- the operation, isolation level, tags and parameters, of conditions only that there is one;
-- the metrics but for bytes, times, and numbers of files that were written.
-
-What the reference refused must be refused for the same reason, and where it changed nothing nothing may change. Layout
-of files, names, sizes and times are each writer's own. Statements that make a table with its rows are not among these.
+the rows and the change feed; row ids and commit versions; bounds, null counts, and row counts of the added files (a
+highest timestamp is cut off at milliseconds there, and rounded up here); removed files, masked rows, partitions, marks,
+and other actions; operation, isolation level, tags, and parameters (of conditions, that there is one); metrics but for
+bytes, times, and numbers of files. What the reference refused must be refused for the same reason, and where it changed
+nothing nothing may change. Statements that make a table with its rows are not among these.
 
 `tests/spark/writes/test_data_commands.py` does it: some of the statements on every run, all of them under
-`make prove` (the proof `data-commands` in [proofs.md](proofs.md)). A difference that is not listed here fails, and so
-does one that is listed and gone. The reference tables hold no stream; `tests/spark/writes/test_batches.py` tries
-those.
-
-This page is made by `python -m tests.golden.data_commands`, from the lists that the test goes by.
+`make prove`. A difference that is not listed here fails, and so does one that is listed and gone. The reference tables
+hold no stream; `tests/spark/writes/test_batches.py` tries those. This page is made by `python -m
+tests.golden.data_commands`, from the lists that the test goes by; a number after a table is that of its statement.
 
 | command | statements | compared | of these different | not compared |
 |---|---|---|---|---|
@@ -58,21 +50,24 @@ def page() -> str:
         known = [one for one in found if one.step.name in compared]
         different = sum(one.step.name in DATA_DIFFERENCES for one in known)
         lines.append(f"| {name} | {len(found)} | {len(known)} | {different} | {len(found) - len(known)} |")
-    lines += ["", "## What differs", "", "| command | statement | its text | in what | why |", "|---|---|---|---|---|"]
-    lines += _different()
-    lines += ["", "## What is not compared", "", "| command | statement | its text | why |", "|---|---|---|---|"]
-    lines += [
-        f"| {one.command} | {one.step.name} | {_text(one)} | {UNSAID.get(one.step.name, _LOST)} |"
-        for one in _by_command(STATEMENTS)
-        if one.step.name not in compared
-    ]
+    lines += ["", "## What differs", "", "| why | in what | statements |", "|---|---|---|"]
+    known = {one.step.name: DATA_DIFFERENCES.get(one.step.name) for one in COMPARED}
+    lines += _by_reason(COMPARED, {name: (a.reason, ", ".join(a.parts)) for name, a in known.items() if a is not None})
+    lines += ["", "## What is not compared", "", "| why | statements |", "|---|---|"]
+    names = (one.step.name for one in STATEMENTS)
+    lines += _by_reason(STATEMENTS, {name: (UNSAID.get(name, _LOST),) for name in names if name not in compared})
     return "\n".join(lines) + "\n"
 
 
-def _different() -> Iterator[str]:
-    for one in _by_command(COMPARED):
-        if (known := DATA_DIFFERENCES.get(one.step.name)) is not None:
-            yield f"| {one.command} | {one.step.name} | {_text(one)} | {', '.join(known.parts)} | {known.reason} |"
+def _by_reason(statements: list[DataCommand], reasons: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """A line for each reason, with the text of its first statement, and the names of all."""
+    groups: defaultdict[tuple[str, ...], list[DataCommand]] = defaultdict(list)
+    for one in _by_command(statements):
+        if one.step.name in reasons:
+            groups[reasons[one.step.name]].append(one)
+    for cells, (first, *others) in groups.items():
+        names = ", ".join([f"{first.step.name} {_text(first)}", *(one.step.name for one in others)])
+        yield f"| {' | '.join(cells)} | {names} |"
 
 
 def _text(one: DataCommand) -> str:

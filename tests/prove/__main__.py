@@ -2,7 +2,8 @@
 
 Without names it runs those that are due: never run here, failed when they ran last, or changed since. Each is recorded
 in build/proofs.json when it has ended, so a run that is interrupted resumes where it stopped. ``--all`` runs every one
-again, ``--due`` lists those that are due, and ``--page`` writes the page again; these two run nothing. ``--whole`` is
+again, ``--list`` says what each does, ``--due`` lists those that are due, and ``--page`` writes the page again; these
+run nothing. ``--whole`` is
 ``make prove``: it goes on with branches and mutants, and records how the whole went. The exit status is 1 if a test
 failed.
 """
@@ -35,6 +36,7 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; else those that are due")
     parser.add_argument("--all", action="store_true", help="run every proof")
+    parser.add_argument("--list", action="store_true", help="only say what each proof does, and where its tests are")
     parser.add_argument("--due", action="store_true", help="only list the proofs that are due")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     parser.add_argument("--whole", action="store_true", help="also measure branches and run the mutants that are due")
@@ -42,6 +44,9 @@ def main() -> int:
     unknown = [name for name in chosen.names if name not in names]
     if unknown:
         parser.error(f"there is no proof {unknown[0]!r}: {', '.join(names)}")
+    if chosen.list:
+        print("\n".join(f"{proof.name}  {proof.tests}\n    {proof.how}" for proof in PROOFS))
+        return 0
     due = chosen.names or (names if chosen.all else due_proofs(load_record()))
     if chosen.due:
         print("\n".join(due))

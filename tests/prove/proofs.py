@@ -64,9 +64,9 @@ PROOFS: Final = (
         "store-servers",
         _COMMITS,
         "tests/prove/test_store_servers.py",
-        "snapshot, rows, change feed, commit, checkpoint, a vacuum that is planned, a race of 4 writers, roots, and "
-        "refusals on servers of S3 (versitygw), Azure (azurite) and Google Cloud Storage (an emulator), each where it "
-        "is installed",
+        "servers of S3 (versitygw), Azure (azurite) and Google Cloud Storage (an emulator), each where it is "
+        "installed: snapshot, rows, change feed, commit, checkpoint, a vacuum that is planned, a race of 4 writers, "
+        "roots, and refusals",
     ),
     Proof(
         "store-conditions",
@@ -93,7 +93,7 @@ PROOFS: Final = (
         "faulty-commits",
         _COMMITS,
         "tests/faults/test_faulty_commits.py",
-        "every request of a commit, and every pair of requests, fails, loses its answer or arrives late, alone and "
+        "every request of a commit, and every pair of requests, fails, loses its answer or arrives late: alone and "
         "with other writers between; the outcome told is right or unknown, and the same plan again is in the log once",
     ),
     Proof(
@@ -128,14 +128,14 @@ PROOFS: Final = (
         "properties",
         _COMMITS,
         "tests/properties",
-        "up to 5,000 examples each of random histories, changes of columns and settings, predicates, reports and any "
-        "bytes, against a model",
+        "up to 5,000 examples each of random histories, changes and bytes: changes of columns and settings, "
+        "predicates, and reports too, against a model",
     ),
     Proof(
         "row-races",
         _ROWS,
         "tests/prove/test_row_races.py",
-        "16 threads, and 16 processes on a Connect server, change the rows of one table, on disk and S3, deltalake "
+        "16 threads, and 16 processes on a Connect server, change the rows of one table: on disk and S3, deltalake "
         "among them; in the order of the versions they give exactly the table's rows",
     ),
     Proof(
@@ -167,9 +167,8 @@ PROOFS: Final = (
         "data-commands",
         _OTHERS,
         "tests/spark/writes/test_data_commands.py",
-        "each statement of the reference tables that writes rows as an intent on a copy of the table as it stood "
-        "before: rows, feed, row ids, bounds, operation and metrics; [data-commands.md](data-commands.md) has what "
-        "differs",
+        "each statement of the reference tables that writes rows, as an intent on a copy: of the table as it stood "
+        "before; rows, feed, row ids, bounds, operation and metrics",
     ),
     Proof(
         "spark",
@@ -254,8 +253,8 @@ PROOFS: Final = (
         "four-answers",
         _OTHERS,
         "tests/interop/test_four_answers.py",
-        "verify, the audit, the rows and delta-spark on every golden and reference table and on every table made after "
-        "a public report: where rows fail, or two readers differ, verify or the audit says so",
+        "verify, the audit, the rows and delta-spark on the tables of others: every golden and reference table and "
+        "every table made after a public report; where rows fail, or two readers differ, verify or the audit says so",
     ),
     Proof(
         "intents-side-by-side",
@@ -273,8 +272,8 @@ PROOFS: Final = (
         "row-changes-side-by-side",
         _OTHERS,
         "tests/interop/test_row_changes_side_by_side.py",
-        "20 random sequences of changes of rows here and by delta-spark on copies of a new table, each going on with "
-        "the other's: rows, feed, row ids and metrics",
+        "20 random sequences of changes of rows here and by delta-spark: on copies of a new table, each going on with "
+        "the other's; rows, feed, row ids and metrics",
     ),
     Proof(
         "features-side-by-side",
@@ -299,23 +298,21 @@ PROOFS: Final = (
         "client-verdicts",
         _OTHERS,
         "tests/golden/test_client_verdicts.py",
-        "four releases of deltalake, each way that they read, DuckDB's extension and the wrapper of the delta kernel "
-        "read every golden and reference table, and write to a copy, as the matrix says; [clients.md](clients.md) has "
-        "what deviates, each with its cause",
+        "other clients read every golden and reference table, and write to a copy, as the matrix says: four releases "
+        "of deltalake, each way that they read, DuckDB's extension and the wrapper of the delta kernel",
     ),
     Proof(
         "client-verdicts-of-the-reference",
         _OTHERS,
         "tests/interop/test_client_verdicts.py",
-        "delta-spark reads every golden and reference table, and writes to a copy, as the matrix says; "
-        "[clients.md](clients.md) has what deviates, each with its cause",
+        "the same of delta-spark",
     ),
     Proof(
         "erasure",
         _AUDIT,
         "tests/auditing/erasure",
-        "the places of matching rows beside a search of every Parquet file by PyArrow alone, on every golden and "
-        "reference table: none missed, none claimed",
+        "the places of matching rows beside a search of every Parquet file by PyArrow alone: on every golden and "
+        "reference table; none missed, none claimed",
     ),
     Proof(
         "footers",
@@ -327,10 +324,10 @@ PROOFS: Final = (
         "crawl-demo",
         _PAGES,
         "tests/prove/test_crawl.py::test_every_control_of_every_tab_of_a_demo_table",
-        "Chromium presses every link, button, menu, list, field and key of every tab of every table of the demo, in "
-        "both themes, where commits are allowed (the strip and the header singly on a table's first tab, by kind on "
-        "the others); an error shown or logged, a script's error, an answer of status 400 or one that does not come, "
-        "a request off the machine each fail it",
+        "Chromium presses every control and key of every tab of every table of the demo: every link, button, menu, "
+        "list, and field, in both themes, where commits are allowed (the strip and the header singly on a table's "
+        "first tab, by kind on the others); an error shown or logged, a script's error, an answer of status 400 or "
+        "one that does not come, a request off the machine each fail it",
     ),
     Proof(
         "crawl-odd",
@@ -355,9 +352,9 @@ PROOFS: Final = (
         "server-attacks",
         _PAGES,
         "tests/prove/test_server_attacks.py",
-        "every address with every method and odd header, messages of pages and of Bokeh's protocol changed at random, "
-        "and the pages of two people presented by each other: answered in words or closed, with nothing of the inside, "
-        "nothing planned and nothing written",
+        "every address with every method and odd header, and messages of pages changed at random: of Bokeh's protocol "
+        "too, and the pages of two people presented by each other; answered in words or closed, with nothing of the "
+        "inside, nothing planned and nothing written",
     ),
     Proof(
         "soak",
@@ -371,8 +368,8 @@ PROOFS: Final = (
         "nginx",
         _PAGES,
         "tests/prove/test_nginx.py",
-        "Chromium signs in, looks, plans and signs out behind nginx with TLS and a prefix, which it passes on or takes "
-        "away, with the host as it is or changed",
+        "Chromium signs in, looks, plans and signs out behind nginx with TLS and a prefix: which it passes on or "
+        "takes away, with the host as it is or changed",
     ),
     Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
     Proof("pages", _PAGES, "tests/web", "the server without a browser: its list of tables, logins, headers, addresses"),
@@ -400,7 +397,7 @@ PROOFS: Final = (
         "catalog-races",
         _COMMITS,
         "tests/catalogs/test_managed_races.py",
-        "8 processes commit 160 times at once through a Unity Catalog, the tests' own or that of `UNITY_CATALOG_URL`, "
+        "8 processes commit 160 times at once through a Unity Catalog: the tests' own or that of `UNITY_CATALOG_URL`, "
         "reliable, and with faults on a third of the changes",
     ),
     Proof(
@@ -413,8 +410,8 @@ PROOFS: Final = (
         "cluster-hosts",
         _ELSEWHERE,
         "tests/spark/engine/test_clusters.py",
-        "rows, changes, an erasure, OPTIMIZE, live files, and an audit of a lake on workers in another network "
-        "namespace whose Python has no package: the same as on this machine; what workers lack is named",
+        "work on workers in another network namespace whose Python has no package: rows, changes, an erasure, "
+        "OPTIMIZE, live files, and an audit of a lake are the same as on this machine; what workers lack is named",
     ),
     Proof(
         "guide-examples",
@@ -440,37 +437,38 @@ PROOFS: Final = (
         "condition-words",
         _OTHERS,
         "tests/spark/scan/predicate/test_condition_words.py",
-        "every word of Spark's grammar as a column in 22 forms of a condition beside Spark's own parser, and 20,000 "
-        "random conditions on such columns: what is read here is true of the same rows there",
+        "every word of Spark's grammar as a column, beside Spark's own parser: in 22 forms of a condition, and in "
+        "20,000 random conditions; what is read here is true of the same rows there",
     ),
     Proof(
         "first-rows",
         _OTHERS,
         "tests/first_rows",
-        "the first pages of every golden and reference table at several versions, masked rows too, and 770 pairs of a "
-        "stored type and a column's type, and 4,000 generated conditions: rows read here are the rows of Spark, with "
-        "its types, places, and errors",
+        "the first pages of every golden and reference table, beside Spark: at several versions, masked rows too, and "
+        "770 pairs of a stored type and a column's type, and 4,000 generated conditions; rows read here are the rows "
+        "of Spark, with its types, places, and errors",
     ),
     Proof(
         "changed-rows",
         _OTHERS,
         "tests/changed_rows",
-        "the changes of every version of every golden and reference table, recorded, inferred, and paired by a key, "
-        "and the rows in which its versions differ: rows and counts read here are those of Spark",
+        "the changes of every version of those tables, beside Spark: of every golden and reference table, recorded, "
+        "inferred, and paired by a key, and the rows in which its versions differ; rows and counts read here are "
+        "those of Spark",
     ),
     Proof(
         "expressions",
         _ATTACKS,
         "tests/prove/test_expression_attacks.py",
-        "60,000 random expressions beside Spark's own parser, each refused function in every spelling, and a regular "
-        "expression that never ends while Spark plans: its Java process is ended and starts again",
+        "60,000 random expressions beside Spark's own parser: each refused function in every spelling, and a regular "
+        "expression that never ends while Spark plans; its Java process is ended and starts again",
     ),
     Proof(
         "expression-entries",
         _ATTACKS,
         "tests/spark/engine/test_expressions.py",
-        "every spelling of an attack through every way in for an expression and from every place in a hostile table's "
-        "metadata; every example that Spark documents of a function that may be called",
+        "every spelling of an attack through every way in for an expression: and from every place in a hostile "
+        "table's metadata; every example that Spark documents of a function that may be called",
     ),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -13,13 +15,16 @@ __all__ = ["PAGE", "page"]
 
 PAGE: Final = REPOSITORY / "docs" / "proofs.md"
 _COMMAND: Final = "As the one command, "
+_MOST_KINDS: Final = 4
 
 _HEAD: Final = """# Proofs
 
 `make prove` takes hours; `make test` tries a small part of the same. Each proof ran whole with the result below.
 `make prove` runs the proofs that are due here: that never ran, that failed, or whose tests changed since; interrupted,
-it resumes where it stopped. To run some alone, or all again, and to renew this page with the results in `build`:
+it resumes where it stopped. To see what each does in full and its tests, to run some alone, or all again, and to renew
+this page with the results in `build`:
 
+    python -m tests.prove --list
     python -m tests.prove race-disk kills
     python -m tests.prove --all
     python -m tests.prove --page
@@ -36,7 +41,8 @@ _NOTES: Final = """## What is checked
 
 After each race, every commit that its writer reported is in the log once, at the version reported, and no other is.
 Versions have no gap, `verify` reports nothing but a hint that names an older checkpoint, rows and batches add up, every
-file that a version needs exists, and no file of a lost commit remains.
+file that a version needs exists, and no file of a lost commit remains. What differs beside others is listed in
+[data-commands.md](data-commands.md) and [clients.md](clients.md).
 
 The S3 server of the races is versitygw where it is on the path (`go install
 github.com/versity/versitygw/cmd/versitygw@latest`), as for the results above. Otherwise it is moto, which checks that a
@@ -63,8 +69,8 @@ def _tables(record: Mapping[str, ProofRun], rows: Mapping[str, str]) -> Iterator
         yield from (
             f"## {section}",
             "",
-            _line("proof", "tests", "what they do", "result", "took", "on"),
-            "|---" * 6 + "|",
+            _line("proof", "what it does", "result", "took", "on"),
+            "|---" * 5 + "|",
         )
         for proof in PROOFS:
             if proof.section == section:
@@ -73,17 +79,26 @@ def _tables(record: Mapping[str, ProofRun], rows: Mapping[str, str]) -> Iterator
 
 
 def _row(proof: Proof, run: ProofRun | None, now: str) -> str:
-    cells = [proof.name, f"`{proof.tests.removeprefix('tests/')}`", proof.how]
+    cells = [proof.name, _in_short(proof.how)]
     if run is not None:
         return _line(*cells, _result(run), _time(run.seconds), run.at)
-    result = now.removesuffix(" |").split(" | ")[len(cells) :]
-    return _line(*cells, *(result or ("not run whole yet", "", "")))
+    known = now.removesuffix(" |").split(" | ")
+    return _line(*cells, *(known[-3:] if len(known) > len(cells) else ("not run whole yet", "", "")))
+
+
+def _in_short(how: str) -> str:
+    """What a proof does, without what is counted as a failure and how: `--list` says all of it."""
+    return re.split(r"[;:] ", how, maxsplit=1)[0]
 
 
 def _result(run: ProofRun) -> str:
+    """What came of it; of many kinds of outcomes their last words, such as committed and conflicted, are counted."""
     cases = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(run.cases.items()))
-    found = ", ".join(f"{count:,} {what}" for what, count in run.found.items())
-    return f"{found}; {cases}" if found else cases
+    found = Counter(run.found)
+    if len(found) > _MOST_KINDS:
+        found = sum((Counter({what.rpartition(" ")[2]: count}) for what, count in run.found.items()), Counter())
+    kinds = ", ".join(f"{count:,} {what}" for what, count in found.items())
+    return f"{kinds}; {cases}" if kinds else cases
 
 
 def _time(seconds: float) -> str:

@@ -20,9 +20,23 @@ def test_the_page_has_every_proof_and_no_other() -> None:
 def test_the_page_takes_results_of_the_record_and_keeps_the_others() -> None:
     run = ProofRun("2026-01-02", "d", {"passed": 1_002}, 95, {"committed": 7})
     changed = [line for line in page({"kills": run}, None).splitlines() if line not in PAGE.read_text("utf-8")]
-    assert [line.rpartition("listed | ")[2] for line in changed] == ["7 committed; 1,002 passed | 2 min | 2026-01-02 |"]
+    assert [line.rpartition("three commits | ")[2] for line in changed] == [
+        "7 committed; 1,002 passed | 2 min | 2026-01-02 |"
+    ]
     whole = page({}, WholeRun("2026-01-02", 3, 0, ("kills",)))
     assert "As the one command, with no proofs due, it failed at kills after 3 s on 2026-01-02." in whole
+
+
+def test_many_kinds_of_outcomes_are_counted_by_their_last_words() -> None:
+    kinds = {
+        "append committed": 4,
+        "delete committed": 3,
+        "delete conflicted": 2,
+        "purge conflicted": 5,
+        "merge left": 1,
+    }
+    lines = page({"kills": ProofRun("2026-01-02", "d", {"passed": 1}, 9, kinds)}, None).splitlines()
+    assert [line for line in lines if "7 committed, 7 conflicted, 1 left; 1 passed | 9 s" in line]
 
 
 def test_no_proof_of_the_page_failed() -> None:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tests.strength.branches import AIM, TESTS, WHOLE, share
-from tests.strength.mutants import PARTS, Part, judgement
+from tests.strength.branches import AIM, share
+from tests.strength.mutants import PARTS, judgement
 from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["PAGE", "RECORD", "page"]
@@ -31,8 +31,8 @@ def _page(record: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield "## What runs"
     yield ""
-    yield f"Statements and branches that run in {_listed(TESTS)} without Spark, and with {_listed(WHOLE)} beside them"
-    yield f"(`python -m tests.strength branches`). The aim is {AIM} % of a module."
+    yield "Statements and branches run by the tests of the core without Spark, then by those of erasure, commands,"
+    yield f"faults, and rows too (`python -m tests.strength branches`). The aim is {AIM} % of a module."
     yield ""
     yield "| Package | Without Spark | Statements | Branches | Both | On |"
     yield "|---|---:|---:|---:|---:|---|"
@@ -41,16 +41,17 @@ def _page(record: Mapping[str, Any], now: Mapping[str, str]) -> Iterator[str]:
     yield "## What is noticed"
     yield ""
     yield "mutmut changes one thing of a module at a time and runs the tests that reach it (`python -m tests.strength"
-    yield "mutants PART`). The modules that decide most are in parts of their own, with every function. Of the other"
-    yield "modules of a package some functions run that chance chose (those whose names have the lowest digests),"
+    yield "mutants PART`). The modules that decide most are in parts of their own (`tests/strength/mutants.py`), with"
+    yield "every function. Of the other modules, some functions run that chance chose (of the lowest digests of names),"
     yield "without the tests that read every golden and reference table. Tests were written for what survived, and a"
     yield "second and a third sample drawn after them. *Explained* are survivors that change nothing by a rule, such"
-    yield "as letters of a message. What prepares, proposes, and guards changes of rows is measured without Spark, with"
-    yield "rows that the tests give; `tests/spark` notices more."
+    yield "as letters of a message. What prepares, proposes, and guards changes of rows is measured without Spark;"
+    yield "`tests/spark` notices more."
     yield ""
-    yield "| Part | Modules | Mutants | Killed | Explained | On |"
-    yield "|---|---|---:|---:|---:|---|"
-    yield from _rows(_parts(record.get("mutants", {})), now, sorted(PARTS))
+    yield "| Part | Mutants | Killed | Explained | On |"
+    yield "|---|---:|---:|---:|---|"
+    whole = sorted(name for name, part in PARTS.items() if part.sample is None)
+    yield from _rows(_parts(record.get("mutants", {})), now, whole)
     yield ""
     yield "By the first run of the last sample of a package, each of its functions stands for as many as were not"
     yield "chosen; the range holds in 95 of 100 draws."
@@ -82,17 +83,13 @@ def _branches(measured: Mapping[str, Any] | None) -> Iterator[str]:
         )
 
 
-def _listed(folders: tuple[str, ...]) -> str:
-    return ", ".join(f"`{folder}`" for folder in folders)
-
-
 def _parts(parts: Mapping[str, Any]) -> Iterator[str]:
     for name, part in parts.items():
         if name in PARTS:
             explained = sum(bool(judgement(survivor)) for survivor in part["survivors"])
             made, killed = _figures(part["functions"])
             figures = f"{made:,} | {_share(made, killed)} | {explained} | {part['at']}"
-            yield f"| {name} | {_modules_of(PARTS[name])} | {figures} |"
+            yield f"| {name} | {figures} |"
 
 
 def _estimates(parts: Mapping[str, Any]) -> Iterator[str]:
@@ -135,9 +132,3 @@ def _figures(functions: dict[str, dict[str, int]]) -> tuple[int, int]:
 
 def _share(made: int, killed: int) -> str:
     return f"{killed:,} ({100 * killed / made:.0f} %)" if made else "-"
-
-
-def _modules_of(part: Part) -> str:
-    if part.sample is None:
-        return ", ".join(f"`{module}`" for module in part.modules)
-    return f"a sample of {len(part.modules)} other modules"
