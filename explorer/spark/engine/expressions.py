@@ -140,9 +140,31 @@ def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row
         ExpressionRefused: The name holds what Spark takes for a variable.
         PySparkException: There is no such table.
     """
-    name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+    name = _quoted_parts(parts)
     _check_settings(session, normalized_expression(name))
     return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+
+
+def catalog_listing(session: SparkSession, parts: Sequence[str]) -> str | None:
+    """Return what a session's catalog lists of a table, for which its data source is not loaded.
+
+    Args:
+        parts: The parts of the table's name; the last is of letters, digits and underscores alone.
+
+    Returns:
+        Lines such as ``Location: file:/lake/orders``; None if the catalog lists no such table.
+
+    Raises:
+        PySparkException, Py4JError: The catalog does not answer.
+    """
+    inside, name = _quoted_parts(parts[:-1]), parts[-1]
+    rows = session.sql(f"SHOW TABLE EXTENDED {f'IN {inside} ' if inside else ''}LIKE '{name}'").collect()
+    found = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
+    return str(found[0]["information"]) if len(found) == 1 else None
+
+
+def _quoted_parts(parts: Sequence[str]) -> str:
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def has_collation(session: SparkSession, name: str) -> bool:
