@@ -1,8 +1,8 @@
 """The calls of a catalog that this program makes: listings, tables, credentials, commits.
 
-Invariants: a listing ends: a page token that comes twice, too many pages, or too many empty pages in a row are an error;
-what a server offers is asked for again after a while, and after it failed, as a server can be replaced by a newer one
-while this program runs.
+Invariants: a listing ends: a page token that comes twice, too many pages, or too many empty pages in a row are an
+error; what a server offers is asked for again after a while, and after it failed, as a server can be replaced by a
+newer one while this program runs.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class CatalogClient:
             if token in seen:
                 raise wrong_answer(self.settings, request, "it names the same next page twice")
             if len(token) > _LONGEST_TOKEN:
-                raise wrong_answer(self.settings, request, f"its page token is longer than {_LONGEST_TOKEN:,} characters")
+                raise wrong_answer(self.settings, request, f"it has a page token above {_LONGEST_TOKEN:,} characters")
             if empty == MOST_EMPTY:
                 raise wrong_answer(self.settings, request, f"it has {MOST_EMPTY:,} empty pages in a row, and more")
             seen.add(token)

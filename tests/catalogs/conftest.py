@@ -58,7 +58,7 @@ def make_managed(request: pytest.FixtureRequest) -> Callable[..., Managed]:
         request.getfixturevalue("server")
     elif "UNITY_CATALOG_URL" not in REAL:
         pytest.skip("UNITY_CATALOG_URL names no server")
-    return _maker()
+    return maker()
 
 
 @pytest.fixture(params=["own", "real"])
@@ -80,10 +80,11 @@ def catalog_folder(client: CatalogClient) -> Path:
 @pytest.fixture
 def make_own(server: UnityServer) -> Callable[..., Managed]:
     """Make tables on the tests' own server, which can be made to fail."""
-    return _maker()
+    return maker()
 
 
-def _maker() -> Callable[..., Managed]:
+def maker() -> Callable[..., Managed]:
+    """Return what makes tables on the server that the environment names."""
     client = client_of(settings_from())
 
     def make(columns: int = 2, **properties: str) -> Managed:

@@ -106,7 +106,8 @@ def _listed_facts(name: str, text: str) -> dict[str, str]:
                 f"The catalog of the Spark session lists more than one {key.lower()} of {name}; the comment or a "
                 "property of the table may hold a line that looks like one. Open the table by its location."
             )
-        facts |= {key: value for value in values}
+        if values:
+            facts[key] = values.pop()
     return facts
 
 
@@ -124,9 +125,9 @@ def _refusal(name: str, error: Exception) -> TableNotFound | RequestError | Stor
         )
     if condition == _NO_SOURCE:
         return EngineUnavailable(
-            f"The catalog of the Spark session does not say where {name} is, as this Spark lacks the data source of the "
-            f"table: {reason} Open the table by its location, or give Spark the package of the data source, such as "
-            "delta-spark (spark.jars.packages).",
+            f"The catalog of the Spark session does not say where {name} is, as this Spark lacks the data source of "
+            f"the table: {reason} Open the table by its location, or give Spark the package of the data source, such "
+            "as delta-spark (spark.jars.packages).",
             engine="spark",
         )
     failure = failure_of(error)

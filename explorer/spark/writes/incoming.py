@@ -16,7 +16,6 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import (
-    CorruptTable,
     ExplorerError,
     ExpressionRefused,
     InvalidIntent,

@@ -17,7 +17,7 @@ import msgspec
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import CorruptTable, ExplorerError, ExpressionRefused
+from explorer.core.errors import ExplorerError, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
