@@ -14,7 +14,7 @@ from tests.prove.racers.racer import main
 
 __all__ = ["patiently"]
 
-_SECONDS = 600.0
+_SECONDS = 1_200.0
 _Result = TypeVar("_Result")
 
 
