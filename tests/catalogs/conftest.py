@@ -2,7 +2,7 @@
 
 The server is the tests' own; where ``UNITY_CATALOG_URL`` names a real one with a catalog ``main`` that has a managed
 location in a folder of ``UNITY_CATALOG_FOLDERS``, tests marked for both run there. ``UNITY_CATALOG_RESTART`` may be a
-command that restarts it, and ``UNITY_CATALOG_CONNECTOR`` the connector of Spark: see `tests.prove.racers.connected_racer`.
+command that restarts it, and ``UNITY_CATALOG_CONNECTOR`` the connector of Spark (`tests.prove.racers.connected_racer`).
 """
 
 from __future__ import annotations
