@@ -31,8 +31,12 @@ from tests.support.catalogs.unity_server import Answer, Fault, Request, UnitySer
 Make = Callable[..., Any]
 
 
-def check(made: Any, told: Sequence[dict[str, Any]]) -> Counter[str]:
-    """Hold what the writers were told against the log and the catalog."""
+def check(made: Any, told: Sequence[dict[str, Any]], left: int = 0) -> Counter[str]:
+    """Hold what the writers were told against the log and the catalog.
+
+    Args:
+        left: How many staged files may stay that were never ratified: of tries whose outcome nobody could look up.
+    """
     table = made.open()
     outcomes = Counter(each["outcome"] for each in told)
     assert outcomes.keys() <= {"committed", "conflicted", "rejected"}
@@ -50,7 +54,7 @@ def check(made: Any, told: Sequence[dict[str, Any]]) -> Counter[str]:
     assert snapshot.transactions.get(SHARED, 0) == sum(each["what"] == "batch" for each in won)
     assert [problem for problem in table.verify().problems if problem.kind != "stale-hint"] == []
     staged = list((Path(made.folder) / "_delta_log" / "_staged_commits").iterdir())
-    assert len(staged) == table.latest_version(), "of tries that lost no staged file stays"
+    assert 0 <= len(staged) - table.latest_version() <= left, "of tries that lost no staged file stays"
     return outcomes
 
 
@@ -212,7 +216,7 @@ def test_eight_writers_lose_nothing_while_answers_are_lost_and_the_catalog_is_re
         lost = dict(proxy.counts)
     record_property("found", {f"{what} lost": lost[what] for what in ("request", "answer")})
     assert min(lost["request"], lost["answer"]) > 5, lost
-    outcomes = check(made, told)
+    outcomes = check(made, told, left=sum(lost[what] for what in ("request", "answer", "away")))
     record_property("found", dict(outcomes))
     assert outcomes["committed"] > 40
 

@@ -408,7 +408,7 @@ PROOFS: Final = (
         "large-lake",
         _ELSEWHERE,
         "tests/storage/table_search/test_large_lake.py",
-        "12,000 tables in a bucket: their names, the first page, and an audit of all; the requests are counted, and the "
+        "12,000 tables in a bucket: their names, the first page, and an audit of all; requests are counted, and the "
         "memory of the audit's largest process",
     ),
     Proof(
