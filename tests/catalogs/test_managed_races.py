@@ -7,7 +7,7 @@ import random
 import shlex
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -35,27 +35,35 @@ def check(made: Any, told: Sequence[dict[str, Any]], left: int = 0) -> Counter[s
     """Hold what the writers were told against the log and the catalog.
 
     Args:
-        left: How many staged files may stay that were never ratified: of tries whose outcome nobody could look up.
+        left: How many staged files of ours may stay that were never ratified: of tries whose outcome nobody could look
+            up. delta-spark leaves those of all its tries.
     """
     table = made.open()
     outcomes = Counter(each["outcome"] for each in told)
     assert outcomes.keys() <= {"committed", "conflicted", "rejected"}
     won = [each for each in told if each["outcome"] == "committed"]
     assert table.latest_version() == 1 + len(won)
-    marks = {}
-    for version in range(2, table.latest_version() + 1):
-        lines = map(msgspec.json.decode, table.commit_actions(version))
-        (info,) = [line["commitInfo"] for line in lines if "commitInfo" in line]
-        marks[version] = info.get("userMetadata") or info["txnId"]
+    infos = {version: info_of(table.commit_actions(version)) for version in range(1, table.latest_version() + 1)}
+    marks = {version: info.get("userMetadata") or info["txnId"] for version, info in infos.items() if version > 1}
     assert sorted(marks.values()) == sorted(each["id"] for each in won), "each is there once, and no other"
     assert all(each["version"] is None or marks[each["version"]] == each["id"] for each in at_least_one(won))
     snapshot = table.snapshot()
     assert snapshot.num_records == 10 + sum(each["rows"] for each in won)
     assert snapshot.transactions.get(SHARED, 0) == sum(each["what"] == "batch" for each in won)
     assert [problem for problem in table.verify().problems if problem.kind != "stale-hint"] == []
-    staged = list((Path(made.folder) / "_delta_log" / "_staged_commits").iterdir())
-    assert 0 <= len(staged) - table.latest_version() <= left, "of tries that lost no staged file stays"
+    staged = (Path(made.folder) / "_delta_log" / "_staged_commits").iterdir()
+    ours = sum(is_ours(info_of(path.read_bytes().splitlines())) for path in staged)
+    assert 0 <= ours - sum(map(is_ours, infos.values())) <= left, "of tries that lost no staged file stays"
     return outcomes
+
+
+def info_of(lines: Iterable[bytes | str]) -> dict[str, Any]:
+    (info,) = [line["commitInfo"] for line in map(msgspec.json.decode, lines) if "commitInfo" in line]
+    return dict(info)
+
+
+def is_ours(info: dict[str, Any]) -> bool:
+    return "Apache-Spark" not in info.get("engineInfo", "")
 
 
 def start(make_managed: Make) -> Any:

@@ -6,7 +6,6 @@ a session without the jars of Delta says where the tables of its metastore are, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -29,8 +28,6 @@ _ABSENT: Final = frozenset({"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATA
 _NO_SOURCE: Final = "DATA_SOURCE_NOT_FOUND"
 _DETAILS: Final = "# Detailed Table Information"
 _LISTED: Final = ("Type", "Provider", "Location")
-# What a metastore takes for the name of a table; none of it means something in a pattern.
-_NAME: Final = re.compile(r"\w+")
 
 
 def catalog_location(session: SparkSession, name: str) -> str:
@@ -84,9 +81,7 @@ def _facts(session: SparkSession, parts: Sequence[str]) -> dict[str, str]:
         rows = catalog_description(session, parts)
     except PLANNING_ERRORS as error:
         # Spark loads the data source of a table to describe it: here without the jars of Delta.
-        if condition_of(error) != _NO_SOURCE or _NAME.fullmatch(parts[-1]) is None:
-            raise
-        listed = catalog_listing(session, parts)
+        listed = catalog_listing(session, parts) if condition_of(error) == _NO_SOURCE else None
         if listed is None:
             raise
         return _listed_facts(".".join(parts), listed)
