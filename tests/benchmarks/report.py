@@ -76,8 +76,9 @@ time is what an idle machine shares among its processors.
 
 A table takes six requests: one finds it, one lists its log, four read the hint, the commit (for its state and for its
 history), and whether there is a checksum. A process reads four tables of a store at a time: where each answer takes
-100 ms, 300 tables take 58 s in two processes, and 152 s one by one. The names of the 12,000 and the first page of
-`serve` are in the proof `large-lake`.
+100 ms, 300 tables take 58 s in two processes, and 152 s one by one. Under the same
+load, `serve` had 100 names after 0.2 s and all 12,000 after 8.8 s, for 4.4 s of a processor; its first page is in the
+proof `large-lake`.
 """
 _NAMES = {
     "open": "open: version, protocol, schema",
