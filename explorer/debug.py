@@ -67,12 +67,17 @@ def quiet_handlers() -> None:
             handler.addFilter(OneLine())
 
 
+def is_of_spark(error: BaseException) -> bool:
+    """Return whether Spark, its Java, or the connection to it raised an exception."""
+    return any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__)
+
+
 def in_words(error: BaseException) -> str:
     """Return an error as one line for people, without a traceback and without the words of Java."""
     if isinstance(error, ExplorerError):
         return plain(error.message)
     name = type(error).__name__
-    if type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}:
+    if is_of_spark(error):
         return f"Spark failed ({name})."
     first = plain(without_credentials(str(error).strip().partition("\n")[0]), _LONGEST).rstrip(".")
     return f"{name}: {first}." if first else f"{name}."

@@ -1,7 +1,8 @@
 """The calls of a catalog that this program makes: listings, tables, credentials, commits.
 
-Invariants: a listing ends: a page token that comes twice, or too many pages, is an error; what a server offers is asked
-for again after a while, and after it failed, as a server can be replaced by a newer one while this program runs.
+Invariants: a listing ends: a page token that comes twice, too many pages, or too many empty pages in a row are an
+error; what a server offers is asked for again after a while, and after it failed, as a server can be replaced by a
+newer one while this program runs.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ from explorer.core.errors import CatalogError, TableNotFound
 
 PROTOCOL_VERSIONS: Final = "1.0"
 MOST_PAGES: Final = 10_000
+MOST_EMPTY: Final = 200
+"""Empty pages in a row: a catalog may leave out what a person may not see after it has cut the pages."""
+_LONGEST_TOKEN: Final = 8_192
+"""Characters of a page token, which is sent back in an address."""
 _CONFIG: Final = "/delta/v1/config"
 _LOAD: Final = "GET /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
 _UPDATE: Final = "POST /v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
@@ -129,8 +134,16 @@ class CatalogClient:
 
     def tables(self, catalog: str, schema: str) -> Iterator[TableInfo]:
         """Yield the tables of a schema, page by page."""
-        query = {"catalog_name": catalog, "schema_name": schema, "max_results": str(_TABLES_PAGE)}
-        return self._pages("/tables", ListedTables, lambda page: page.tables, query)
+        return self._pages("/tables", ListedTables, lambda page: page.tables, _tables_of(catalog, schema))
+
+    def check_schema(self, catalog: str, schema: str) -> None:
+        """Ask for the first tables of a schema, and for no more.
+
+        Raises:
+            TableNotFound: There is no such schema.
+            CatalogError: The server refused, failed, or did not answer.
+        """
+        self._get("/tables", ListedTables, {**_tables_of(catalog, schema), "max_results": "1"})
 
     def table_info(self, address: CatalogAddress) -> TableInfo:
         """Return a table by the older call, which also names its owner and comment.
@@ -207,18 +220,23 @@ class CatalogClient:
     def _pages(
         self, path: str, kind: type[_Page], items: Callable[[_Page], tuple[_T, ...]], query: dict[str, str]
     ) -> Iterator[_T]:
-        seen: set[str] = set()
+        request, seen, empty = f"GET {path}", set[str](), 0
         token: str | None = None
         for _ in range(MOST_PAGES):
             page = self._get(path, kind, query if token is None else {**query, "page_token": token})
-            yield from items(page)
-            token = page.next_page_token
+            found = items(page)
+            yield from found
+            token, empty = page.next_page_token, 0 if found else empty + 1
             if not token:
                 return
             if token in seen:
-                raise wrong_answer(self.settings, f"GET {path}", "it names the same next page twice")
+                raise wrong_answer(self.settings, request, "it names the same next page twice")
+            if len(token) > _LONGEST_TOKEN:
+                raise wrong_answer(self.settings, request, f"it has a page token above {_LONGEST_TOKEN:,} characters")
+            if empty == MOST_EMPTY:
+                raise wrong_answer(self.settings, request, f"it has {MOST_EMPTY:,} empty pages in a row, and more")
             seen.add(token)
-        raise wrong_answer(self.settings, f"GET {path}", f"it has more than {MOST_PAGES:,} pages")
+        raise wrong_answer(self.settings, request, f"it has more than {MOST_PAGES:,} pages")
 
     def _get(self, path: str, kind: type[_T], query: dict[str, str] | None = None) -> _T:
         with self._asking_again():
@@ -248,6 +266,10 @@ def _named(address: CatalogAddress) -> Iterator[None]:
         yield
     except TableNotFound as error:
         raise error.with_facts(location=address.url) from error
+
+
+def _tables_of(catalog: str, schema: str) -> dict[str, str]:
+    return {"catalog_name": catalog, "schema_name": schema, "max_results": str(_TABLES_PAGE)}
 
 
 def _schema_path(address: CatalogAddress) -> str:

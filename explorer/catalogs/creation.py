@@ -164,8 +164,7 @@ class NewTableInCatalog:
     def _outside(self, intent: CreateTable, location: str) -> tuple[NewPlace, CreateTable]:
         """Return the place of a table whose commits the catalog does not manage."""
         allowed = self._readable.around(location, self._client.settings, f"The files of {self.address.url} would be")
-        # Its first page says whether there is such a schema.
-        next(self._client.tables(self.address.catalog, self.address.schema), None)
+        self._client.check_schema(self.address.catalog, self.address.schema)
         if self._exists():
             raise self._taken()
         return NewPlace(open_store(location, self._options, allowed)), intent

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from explorer.cli.errors import CANCELLED, exit_code, facts_of
+from explorer.cli.errors import CANCELLED, exit_code, facts_of, typed
 from explorer.cli.in_force import configured
 from explorer.cli.output import complain
 from explorer.core.errors import StorageError
@@ -227,7 +227,8 @@ def _run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the outermost frame: people get a message, not a traceback
         if "--debug" in arguments or debugging():
             sys.stderr.write(without_credentials("".join(traceback.format_exception(error))))
-            return exit_code(error)
+            return exit_code(typed(error))
+        error = typed(error)
         if str(error) or not isinstance(error, typer.TyperException):  # else it has shown the help instead
             complain(facts_of(error), as_json="--json" in arguments)
         try:

@@ -27,7 +27,7 @@ from explorer.core.errors import (
     TableError,
     UnsupportedFeature,
 )
-from explorer.debug import in_words
+from explorer.debug import in_words, is_of_spark
 
 CANCELLED: Final = 130
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
@@ -48,6 +48,15 @@ class ErrorDocument(msgspec.Struct, frozen=True):
 
     error: str
     message: str
+
+
+def typed(error: Exception) -> Exception:
+    """Return an exception of Spark or of its Java as this program's error, and any other as it is."""
+    if not is_of_spark(error):
+        return error
+    from explorer.spark.engine.failures import failure_of
+
+    return failure_of(error)
 
 
 def exit_code(error: Exception) -> int:

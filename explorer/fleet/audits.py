@@ -114,14 +114,14 @@ def audits(
     present = datetime.now(UTC) if now is None else now
     task = partial(answer, options=options, now=present)
 
-    def answered(known: Mapping[str, Container[str]]) -> Iterator[TableAudit]:
+    def answered(known: Mapping[str, Container[str]] | None) -> Iterator[TableAudit]:
         known_task, found_places = partial(task, known=known), places(roots, storage_options, searched=searched)
         if spark:
             return on_spark(found_places, known_task)
         return in_processes(found_places, known_task, processes or _configured_processes() or os.cpu_count() or 1)
 
     if resume is None:
-        yield from answered({})
+        yield from answered(None)
         return
     with AuditRecord(Path(resume), options, present) as record:
         for audited in answered(record.states):

@@ -25,7 +25,8 @@ class TableAudit(msgspec.Struct, frozen=True):
         document: Its audit as `explorer.auditing.document.audit_document` gives it; None after an error.
         error: Why there is none; its cause is named, and its credentials are not.
         known: The table is still as an earlier audit of this day found it, so its log was not read again.
-        state: Which table it is and at which version, as `state_of` says; empty after an error.
+        state: Which table it is and at which version, as `state_of` says; empty after an error, and where nothing is
+            recorded.
     """
 
     location: str
@@ -44,7 +45,7 @@ def answer(
     *,
     options: AuditOptions,
     now: datetime,
-    known: Mapping[str, Container[str]],
+    known: Mapping[str, Container[str]] | None,
 ) -> TableAudit:
     """Audit one table; whatever is wrong with it is part of the answer.
 
@@ -52,13 +53,14 @@ def answer(
         place: The table.
         options: Additional inputs.
         now: The present, with a zone.
-        known: The states in which tables were audited before, by location.
+        known: The states in which tables were audited before, by location; None if no audit is recorded, so that no
+            request is spent on the state.
     """
     location, secrets = place.place, secrets_of(place.storage_options)
     try:
         table = open_table(location, storage_options=place.storage_options, cache=False)
-        state = state_of(table)
-        if state in known.get(location, ()):
+        state = "" if known is None else state_of(table)
+        if known is not None and state in known.get(location, ()):
             return TableAudit(location, known=True, state=state)
         audited = table.audit(now, **msgspec.structs.asdict(options))
         return TableAudit(location, audit_document(audited, table.location), state=state)

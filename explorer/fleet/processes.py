@@ -1,4 +1,7 @@
-"""Many tables in processes of their own: one that ends its process stops no other, and none outlasts this one."""
+"""Many tables in processes of their own: one that ends its process stops no other, and none outlasts this one.
+
+A process reads tables of a store several at a time, as most of that is waiting for answers; those of a disk one by one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from itertools import chain, islice
@@ -17,11 +20,16 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.fleet.one_table import TableAudit, Task, fault
+from explorer.storage.roots import is_url
 from explorer.storage.served_root import ServedRoot
 
 _FEW: Final = 16
 """So many tables are read before another process is worth its start."""
 _AHEAD: Final = 4
+_TOGETHER: Final = 4
+"""So many tables of a store one process reads at a time; each may take the memory of a whole log."""
+_HANDED: Final = 2 * _TOGETHER
+"""So many of them are handed to a process at once."""
 
 
 def in_processes(places: Iterator[ServedRoot | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
@@ -36,22 +44,22 @@ def in_processes(places: Iterator[ServedRoot | TableAudit], task: Task, processe
 
 def pooled(places: Iterator[ServedRoot | TableAudit], task: Task, processes: int) -> Iterator[TableAudit]:
     """Keep few places in flight at a time, so that any number of them is possible."""
-    waiting: dict[Future[TableAudit], ServedRoot] = {}
+    waiting: dict[Future[list[TableAudit]], list[ServedRoot]] = {}
     with closing(_Readers(task)) as readers:
         pool = readers.pool(processes)
-        for place in places:
-            if isinstance(place, TableAudit):
-                yield place
+        for handed in _handed(places):
+            if isinstance(handed, TableAudit):
+                yield handed
                 continue
             with _undisturbed():
-                waiting[pool.submit(_do, place)] = place
+                waiting[pool.submit(_do, handed)] = handed
             if len(waiting) < processes * _AHEAD:
                 continue
             audited, lost = _collected(waiting)
             yield from audited
             if lost:
                 pool.shutdown(wait=False, cancel_futures=True)
-                yield from _one_by_one([*lost, *waiting.values()], readers)
+                yield from _one_by_one([*lost, *chain.from_iterable(waiting.values())], readers)
                 waiting.clear()
                 pool = readers.pool(processes)
         while waiting:
@@ -61,15 +69,34 @@ def pooled(places: Iterator[ServedRoot | TableAudit], task: Task, processes: int
         pool.shutdown()
 
 
-def _collected(waiting: dict[Future[TableAudit], ServedRoot]) -> tuple[list[TableAudit], list[ServedRoot]]:
+def _handed(places: Iterator[ServedRoot | TableAudit]) -> Iterator[list[ServedRoot] | TableAudit]:
+    """Yield what one process gets at once: a table of a disk, or some tables of stores."""
+    together = list[ServedRoot]()
+    for place in places:
+        if isinstance(place, TableAudit):
+            yield place
+        elif not is_url(place.place):
+            yield [place]
+        else:
+            together.append(place)
+            if len(together) == _HANDED:
+                yield together
+                together = []
+    if together:
+        yield together
+
+
+def _collected(
+    waiting: dict[Future[list[TableAudit]], list[ServedRoot]],
+) -> tuple[list[TableAudit], list[ServedRoot]]:
     """Wait for the next answers; take them from those that are waited for, and so those whose process ended."""
     audited, lost = [], []
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        place = waiting.pop(future)
+        handed = waiting.pop(future)
         try:
-            audited.append(future.result())
+            audited += future.result()
         except BrokenProcessPool:
-            lost.append(place)
+            lost += handed
     return audited, lost
 
 
@@ -78,9 +105,9 @@ def _one_by_one(places: Sequence[ServedRoot], readers: _Readers) -> Iterator[Tab
     for place in places:
         pool = readers.pool(1)
         with _undisturbed():
-            waiting = pool.submit(_do, place)
+            waiting = pool.submit(_do, [place])
         try:
-            yield waiting.result()
+            yield from waiting.result()
         except BrokenProcessPool:
             ended = fault(place.place, "the process that read it ended, perhaps for lack of memory")
             yield TableAudit(place.place, error=ended)
@@ -147,6 +174,9 @@ def _end_with(parent: Connection) -> None:
     os._exit(1)
 
 
-def _do(place: ServedRoot) -> TableAudit:
+def _do(places: Sequence[ServedRoot]) -> list[TableAudit]:
     assert _task is not None
-    return _task(place)
+    if len(places) == 1:
+        return [_task(places[0])]
+    with ThreadPoolExecutor(_TOGETHER) as threads:
+        return list(threads.map(_task, places))

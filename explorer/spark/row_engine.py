@@ -1,11 +1,13 @@
 """Spark as the row engine of commits: the one implementation of `explorer.core.transaction.row_engine`.
 
 Invariants: nothing of Spark is imported or started before a method is called; a commit's expressions may depend on the
-time or the session, as CHECK constraints of the reference may.
+time or the session, as CHECK constraints of the reference may; no exception of Spark or of its Java leaves the engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
 from explorer.spark.engine.session import require_pyspark
@@ -32,4 +34,18 @@ class _LazyRowEngine:
         require_pyspark()
         from explorer.spark import row_functions
 
-        return getattr(row_functions, name)
+        return _typed(getattr(row_functions, name))
+
+
+def _typed(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose exceptions out of Spark are this program's typed errors."""
+    from explorer.spark.engine.failures import PLANNING_ERRORS, failure_of
+
+    @wraps(call)
+    def typed(*arguments: Any, **options: Any) -> Any:
+        try:
+            return call(*arguments, **options)
+        except PLANNING_ERRORS as error:
+            raise failure_of(error) from error
+
+    return typed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from explorer.core import errors
 from explorer.core.log.contested import ContestedFiles
 from explorer.core.protocol.table_features import is_managed
-from explorer.debug import DEBUG_VARIABLE, in_words
+from explorer.debug import DEBUG_VARIABLE, in_words, is_of_spark
 from explorer.rights import NEEDS_APPROVAL
 from explorer.storage.roots import is_catalog_address
 from explorer.views.advice import own_advice
@@ -111,6 +111,10 @@ def problem_of(error: Exception, nearest: int | None = None) -> Problem:
         error: The error.
         nearest: A version that can be shown instead, where the error names none.
     """
+    if is_of_spark(error):
+        from explorer.spark.engine.failures import failure_of
+
+        error = failure_of(error)
     if not isinstance(error, errors.ExplorerError):
         return Problem(
             kind=type(error).__name__,

@@ -54,6 +54,22 @@ totals (`snapshot --spark`) and for the files of a condition (`files --where --s
 table (`Table.files_frame().write`).
 """
 _MOST_PHASES = 4
+_STORED = """## Audits of a lake on a store
+
+12,000 tables of one commit in a bucket of versitygw on the loopback, by `audit s3://lake/ --json` in two processes, on
+2026-11-30. Other work took most of the machine (2 processors, load 25), so the time is an upper bound; the processor
+time is what an idle machine shares among its processors.
+
+| tables | wall s | processor s | listings | reads | largest process MB |
+|---|---|---|---|---|---|
+| 1,000 | 126 | 32 | 2,012 | 4,000 | 139 |
+| 12,000 | 752 | 290 | 24,134 | 48,000 | 146 |
+
+A table takes six requests: one finds it, one lists its log, four read the hint, the commit (for its state and for its
+history), and whether there is a checksum. A process reads four tables of a store at a time: where each answer takes
+100 ms, 300 tables take 58 s in two processes, and 152 s one by one. Under the same load, `serve` had 100 names after
+0.2 s and all 12,000 after 8.8 s, for 4.4 s of a processor.
+"""
 _NAMES = {
     "open": "open: version, protocol, schema",
     "list": "open and list all files",
@@ -102,7 +118,7 @@ def page(record: dict[str, Any]) -> str:
             machine = _machine(record[name])
             otherwise = [] if machine == usual else [machine, ""]
             sections.append("\n".join([*section(record[name]["rows"]), "", *otherwise]))
-    return "\n".join([*sections, _PAST])
+    return "\n".join([*sections, _PAST, _STORED])
 
 
 def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:

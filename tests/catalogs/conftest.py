@@ -1,7 +1,8 @@
 """What the tests of catalogs share: a server, and a client of it.
 
 The server is the tests' own; where ``UNITY_CATALOG_URL`` names a real one with a catalog ``main`` that has a managed
-location in a folder of ``UNITY_CATALOG_FOLDERS``, tests marked for both run there.
+location in a folder of ``UNITY_CATALOG_FOLDERS``, tests marked for both run there. ``UNITY_CATALOG_RESTART`` may be a
+command that restarts it, and ``UNITY_CATALOG_CONNECTOR`` the connector of Spark (`tests.prove.racers.connected_racer`).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def make_managed(request: pytest.FixtureRequest) -> Callable[..., Managed]:
         request.getfixturevalue("server")
     elif "UNITY_CATALOG_URL" not in REAL:
         pytest.skip("UNITY_CATALOG_URL names no server")
-    return _maker()
+    return maker()
 
 
 @pytest.fixture(params=["own", "real"])
@@ -80,10 +81,11 @@ def catalog_folder(client: CatalogClient) -> Path:
 @pytest.fixture
 def make_own(server: UnityServer) -> Callable[..., Managed]:
     """Make tables on the tests' own server, which can be made to fail."""
-    return _maker()
+    return maker()
 
 
-def _maker() -> Callable[..., Managed]:
+def maker() -> Callable[..., Managed]:
+    """Return what makes tables on the server that the environment names."""
     client = client_of(settings_from())
 
     def make(columns: int = 2, **properties: str) -> Managed:

@@ -153,21 +153,33 @@ def test_a_token_is_sent_to_no_other_address(orders: UnityServer, tmp_path: Path
         assert {request.token for request in orders.requests} == {f"Bearer {TOKEN}"}
 
 
-def test_a_listing_without_end_ends(orders: UnityServer) -> None:
+def test_a_listing_without_end_ends(orders: UnityServer, monkeypatch: pytest.MonkeyPatch) -> None:
     orders.faults.append(lambda _: Answer(200, {"catalogs": [{"name": "x"}], "next_page_token": "again"}))
     with pytest.raises(CatalogError, match="the same next page twice"):
         list(client(orders.url).catalogs())
     pages = iter(range(1 << 30))
     orders.faults[:] = [lambda _: Answer(200, {"catalogs": [], "next_page_token": str(next(pages))})]
-    found = client(orders.url)
-    import explorer.catalogs.client as calls
+    orders.requests.clear()
+    with pytest.raises(CatalogError, match="200 empty pages in a row"):
+        list(client(orders.url).catalogs())
+    assert len(orders.requests) == 200
+    orders.faults[:] = [lambda _: Answer(200, {"catalogs": [], "next_page_token": "x" * 9_000})]
+    with pytest.raises(CatalogError, match="page token above 8,192"):
+        list(client(orders.url).catalogs())
+    orders.faults[:] = [lambda _: Answer(200, {"catalogs": [{"name": "x"}], "next_page_token": str(next(pages))})]
+    monkeypatch.setattr("explorer.catalogs.client.MOST_PAGES", 20)
+    with pytest.raises(CatalogError, match="more than 20 pages"):
+        list(client(orders.url).catalogs())
 
-    most, calls.MOST_PAGES = calls.MOST_PAGES, 20
-    try:
-        with pytest.raises(CatalogError, match="more than 20 pages"):
-            list(found.catalogs())
-    finally:
-        calls.MOST_PAGES = most
+
+def test_empty_pages_between_others_are_passed(orders: UnityServer) -> None:
+    def fault(request: Request) -> Answer:
+        page = int(request.query.get("page_token", "0"))
+        found = [] if page % 150 else [{"name": f"c{page}"}]
+        return Answer(200, {"catalogs": found, "next_page_token": str(page + 1) if page < 300 else None})
+
+    orders.faults.append(fault)
+    assert [each.name for each in client(orders.url).catalogs()] == ["c0", "c150", "c300"]
 
 
 def test_a_catalog_that_is_down_is_named_and_open_tables_stay_readable(orders: UnityServer) -> None:

@@ -255,3 +255,16 @@ def test_a_schema_that_is_dropped_meanwhile_says_what_is_left_behind(server: Uni
         place.commit(plan, reason="why")
     server.faults.clear()
     assert place.commit(plan, reason="why").outcome == "committed"
+
+
+def test_a_schema_is_looked_up_with_one_request_however_many_empty_pages_its_catalog_has(
+    server: UnityServer, catalog_folder: Path
+) -> None:
+    pages = iter(range(1 << 30))
+    server.faults.append(
+        lambda request: (
+            Answer(200, {"tables": [], "next_page_token": str(next(pages))}) if request.path == "/tables" else None
+        )
+    )
+    assert new_table(name()).plan({**CREATE, "location": str(catalog_folder / "x")}).committable
+    assert sum(request.path == "/tables" for request in server.requests) == 1

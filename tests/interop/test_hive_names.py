@@ -20,7 +20,7 @@ from tests.support.pages.serving_command import serving
 from tests.support.shared_tables import REPOSITORY
 
 pytestmark = [
-    *(pytest.mark.interop, pytest.mark.spark, pytest.mark.timeout(1200)),
+    *(pytest.mark.interop, pytest.mark.spark, pytest.mark.timeout(3_600)),
     pytest.mark.skipif(not WHOLE_DOSE, reason="part of the whole dose: make prove; tests/cli/test_tables.py is small"),
 ]
 MADE: Final = (
@@ -78,7 +78,7 @@ def _run(folder: Path, settings: Mapping[str, str], made: tuple[str, ...], *comm
         env=os.environ | {"SPARK_CONF_DIR": str(folder / "conf"), "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1_200,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]

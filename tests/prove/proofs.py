@@ -397,14 +397,16 @@ PROOFS: Final = (
         "catalog-races",
         _COMMITS,
         "tests/catalogs/test_managed_races.py",
-        "8 processes commit 160 times at once through a Unity Catalog: the tests' own or that of `UNITY_CATALOG_URL`, "
-        "reliable, and with faults on a third of the changes",
+        "8 processes commit 160 times at once through a Unity Catalog, the tests' own or that of `UNITY_CATALOG_URL`, "
+        "reliable, with faults on a third of the changes, and while requests and answers are lost and the server is "
+        "restarted (`UNITY_CATALOG_RESTART`); and beside delta-spark with `UNITY_CATALOG_CONNECTOR`",
     ),
     Proof(
         "large-lake",
         _ELSEWHERE,
         "tests/storage/table_search/test_large_lake.py",
-        "12,000 tables in a bucket: their names, the first page, and the requests, counted",
+        "12,000 tables in a bucket: their names, the first page, and an audit of all; requests are counted, and the "
+        "memory of the audit's largest process",
     ),
     Proof(
         "cluster-hosts",

@@ -103,9 +103,10 @@ def digest(proof: Proof) -> str:
 
 
 def due_proofs(record: Mapping[str, ProofRun]) -> list[str]:
-    """Return the proofs that never ran whole, failed when they ran last, or whose tests changed since."""
+    """Return the proofs that never ran whole, skipped or failed when they ran last, or whose tests changed since."""
     return [proof.name for proof in PROOFS if (run := record.get(proof.name)) is None or _is_due(proof, run)]
 
 
 def _is_due(proof: Proof, run: ProofRun) -> bool:
-    return run.digest != digest(proof) or not run.cases.keys() <= {"passed", "skipped"}
+    left_out = "passed" not in run.cases
+    return left_out or run.digest != digest(proof) or not run.cases.keys() <= {"passed", "skipped"}

@@ -77,6 +77,9 @@ def test_a_proof_is_due_that_never_ran_failed_or_changed() -> None:
     failed = {**changed, names[-1]: replace(sound[names[-1]], cases={"passed": 2, "failed": 1})}
     del failed[names[0]]
     assert due_proofs(failed) == [name for name in names if name in {names[0], file, names[-1]}]
+    # What a proof needs was not installed: it proved nothing.
+    skipped = {**sound, names[1]: replace(sound[names[1]], cases={"skipped": 21})}
+    assert due_proofs(skipped) == [names[1]]
 
 
 @pytest.mark.parametrize(

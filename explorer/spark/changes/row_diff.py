@@ -30,9 +30,10 @@ from explorer.core.versions.column_matching import ComparedSide, UncomparedColum
 from explorer.data_files.column_sources import case_collides
 from explorer.spark.changes.comparable import SIGN, are_few, by_place, comparable, same, surplus
 from explorer.spark.changes.source_rows import FilePart, SourceRows, failure_of_reads, file_parts, source_rows
+from explorer.spark.engine.failures import SPARK_ERRORS
 from explorer.spark.scan.layout import layout_of_schema
 from explorer.spark.scan.physical import quoted
-from explorer.spark.scan.results import SPARK_ERRORS, Planned, PlannedRows
+from explorer.spark.scan.results import Planned, PlannedRows
 
 if TYPE_CHECKING:
     from explorer.core.versions.delta_log import DeltaLog

@@ -72,7 +72,7 @@ def _row_diff_preview(
 @contextlib.contextmanager
 def persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Keep what was computed in memory and on disk of Spark's workers, for as long as it is needed."""
-    from explorer.spark.scan.results import SPARK_ERRORS
+    from explorer.spark.engine.failures import SPARK_ERRORS
 
     persisted = frame.persist()
     try:

@@ -55,6 +55,7 @@ _MEANINGS: Final = (
     ),
     ("spark.sql.parser.quotedRegexColumnNames", "name", "`", None, "names in backticks", "Use names without backticks"),
 )
+_WORD: Final = re.compile(r"\w+")
 _COLLATION: Final = re.compile(r"\w+", re.ASCII)
 _CALLED: Final = re.compile(r"\b(\w+)\(")
 # How Scala writes a value that may be missing, such as the time zone of a cast; the aggregate is written `some`.
@@ -140,9 +141,36 @@ def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row
         ExpressionRefused: The name holds what Spark takes for a variable.
         PySparkException: There is no such table.
     """
-    name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+    name = _quoted_parts(parts)
     _check_settings(session, normalized_expression(name))
     return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+
+
+def catalog_listing(session: SparkSession, parts: Sequence[str]) -> str | None:
+    """Return what a session's catalog lists of a table, for which its data source is not loaded.
+
+    Args:
+        parts: The parts of the table's name.
+
+    Returns:
+        Lines such as ``Location: file:/lake/orders``; None if the catalog lists no such table, or the name is not of
+        letters, digits and underscores alone, as each is of a table in a metastore: others would be patterns.
+
+    Raises:
+        ExpressionRefused: The name holds what Spark takes for a variable.
+        PySparkException, Py4JError: The catalog does not answer.
+    """
+    inside, name = _quoted_parts(parts[:-1]), parts[-1]
+    if _WORD.fullmatch(name) is None:
+        return None
+    _check_settings(session, normalized_expression(_quoted_parts(parts)))
+    rows = session.sql(f"SHOW TABLE EXTENDED {f'IN {inside} ' if inside else ''}LIKE '{name}'").collect()
+    found = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
+    return str(found[0]["information"]) if len(found) == 1 else None
+
+
+def _quoted_parts(parts: Sequence[str]) -> str:
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def has_collation(session: SparkSession, name: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
 
 from explorer.core.errors import (
     CorruptTable,
@@ -37,7 +38,12 @@ from explorer.spark.engine.spark_words import (
     without_java,
 )
 
-__all__ = ["condition_of", "failure_of", "first_sentence", "messages_of"]
+__all__ = ["PLANNING_ERRORS", "SPARK_ERRORS", "condition_of", "failure_of", "first_sentence", "messages_of"]
+
+PLANNING_ERRORS: Final = (PySparkException, Py4JError)
+"""What analysing a plan may raise: PySpark turns a part alone of Java's exceptions into its own."""
+SPARK_ERRORS: Final = (*PLANNING_ERRORS, OSError)
+"""What running a plan may raise."""
 
 _READ_FILE: Final = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.?\s")
 _NOT_FOUND: Final = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")

@@ -81,7 +81,8 @@ def _produce(job: Job[None], stream: RowStream, batches: queue.Queue[pa.RecordBa
 
 
 def _streamed(part: StreamPart, stream: RowStream) -> Iterator[pa.RecordBatch]:
-    from explorer.spark.scan.results import SPARK_ERRORS, readable_frame
+    from explorer.spark.engine.failures import SPARK_ERRORS
+    from explorer.spark.scan.results import readable_frame
 
     few = None if stream.limit is None or stream.limit > _FEW else stream.limit
     pieces = part.pieces if few is None else min(part.pieces, 1 + few // _BATCH_ROWS)

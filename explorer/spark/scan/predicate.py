@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
@@ -23,7 +22,7 @@ from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import check_clock, normalized_expression, quoted_text
 from explorer.data_files.column_sources import case_collides
 from explorer.spark.engine.expressions import analysed
-from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
+from explorer.spark.engine.failures import PLANNING_ERRORS, condition_of, failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import spark_type
 
@@ -107,7 +106,7 @@ def condition(session: SparkSession, columns: st.StructType, text: str, *, repea
     try:
         # Over columns alone, not over the frame that is read: a frame has hidden ones too.
         nothing = session.createDataFrame([], columns)
-    except (PySparkException, Py4JError) as error:
+    except PLANNING_ERRORS as error:
         raise _refusal(remade, error) from error
     return _condition(nothing, remade, repeatable=repeatable)
 
@@ -143,7 +142,7 @@ def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: 
         analysis = analysed(nothing, [remade])
         _check_plan(remade, analysis.plan, nothing.columns, repeatable=repeatable)
         kind = analysis.frame.schema.fields[0].dataType
-    except (PySparkException, Py4JError) as error:
+    except PLANNING_ERRORS as error:
         raise _refusal(remade, error) from error
     if not isinstance(kind, st.BooleanType):
         raise ExpressionRefused(

@@ -11,20 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import ExplorerError
-from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.failures import SPARK_ERRORS, failure_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.engine.session import is_connect
 from explorer.spark.scan.physical import quoted
-
-SPARK_ERRORS = (PySparkException, Py4JError, OSError)
-"""What running a plan may raise."""
 
 
 class Planned(Protocol):

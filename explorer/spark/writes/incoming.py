@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from explorer.core.errors import (
-    CorruptTable,
     ExplorerError,
     ExpressionRefused,
     InvalidIntent,
@@ -44,6 +42,7 @@ from explorer.core.transaction.new_files.row_constraints import (
 from explorer.core.transaction.proposal import GuardResult, Written
 from explorer.core.transaction.row_engine import Incoming
 from explorer.spark.engine.deadline import limited
+from explorer.spark.engine.failures import PLANNING_ERRORS
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import quoted, spark_type
 from explorer.spark.writes.column_values import check_casts, column_value
@@ -93,13 +92,13 @@ def incoming_rows(
     try:
         frame = source_frame(session, place)
         shaped = _shaped(frame, snapshot)
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         raise unfit(error) from error
     judged = (*row_rules(snapshot), *rules)
     try:
         rows, widest, broken = _counted(shaped.rows, judged, _generated_identity(snapshot.schema, frame))
         touched = _partitions(shaped.rows, snapshot) if partitions else None
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         raise shaped.fault(judged) or unfit(error) from error
     except ExpressionRefused as error:
         raise shaped.fault(judged) or error from error
@@ -148,7 +147,7 @@ class _Shaped:
     given: tuple[DataFrame, list[Column]]
     made: list[Evaluated]
 
-    def fault(self, rules: Sequence[RowRule]) -> CorruptTable | ExpressionRefused | None:
+    def fault(self, rules: Sequence[RowRule]) -> ExplorerError | None:
         """Return the expression of the table for which a pass over the rows failed; None where the rows do not fit."""
         return fault_of(*self.given, self.made, self.rows, rules)
 

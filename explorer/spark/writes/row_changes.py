@@ -14,11 +14,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 
-from explorer.core.errors import CorruptTable, ExplorerError, ExpressionRefused
+from explorer.core.errors import ExplorerError, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.protocol.schema.field_metadata import GENERATION_EXPRESSION, IDENTITY_START
 from explorer.core.protocol.sql.vetting import check_text
@@ -31,11 +30,11 @@ from explorer.core.transaction.row_engine import MatchedChanges
 from explorer.data_files.written_files import WrittenFiles
 from explorer.spark.engine.deadline import limited
 from explorer.spark.engine.expressions import expression
-from explorer.spark.engine.failures import failure_of
+from explorer.spark.engine.failures import PLANNING_ERRORS, SPARK_ERRORS, failure_of
 from explorer.spark.engine.file_addresses import FileAddress
 from explorer.spark.scan.compared import as_compared
 from explorer.spark.scan.physical import quoted, spark_type
-from explorer.spark.scan.results import SPARK_ERRORS, Reading
+from explorer.spark.scan.results import Reading
 from explorer.spark.scan.scan import scan
 from explorer.spark.writes.assigned_values import AssignedValues
 from explorer.spark.writes.column_values import check_casts
@@ -153,7 +152,7 @@ def find_changes(
     return matched
 
 
-def _fault(changes: _Changes) -> CorruptTable | ExpressionRefused | None:
+def _fault(changes: _Changes) -> ExplorerError | None:
     """Return the expression of the table for which a pass over changes failed; None where something else did."""
     generated = {one.stored.column for one in changes.made}
     plain = [
@@ -321,7 +320,7 @@ def _updates(log: DeltaLog, snapshot: Snapshot, intent: Update, doubted: Collect
             sf.lit("update").alias(_DO), sf.lit(0).alias(_CLAUSE), *_identity(""), *_sides(before, after)
         )
         frame, made = _with_generated(frame, schema, [assigned])
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         raise _unfit(error, "set") from error
     assignments = ", ".join(f"{name} = {text}" for name, text in intent.set.items())
     failure = _failure(matches.addresses, snapshot, assignments)
@@ -355,7 +354,7 @@ def _merged(log: DeltaLog, snapshot: Snapshot, intent: Merge, source: object) ->
         )
         frame, made = _with_generated(frame, schema, [assigned for _, assigned in sides])
         rows = given.count()
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         raise _unfit(error, "on") from error
     matched = [clause for clause in clauses if clause.group == "matched"]
     deletes = len(matched) == 1 and matched[0].action == "delete" and matched[0].when is None

@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import cast
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -22,7 +21,7 @@ from explorer.core.errors import Cancelled, EngineUnavailable, ExplorerError, In
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.schema.data_types import StructType, format_column
 from explorer.core.transaction.proposal import SOURCE_UNCHANGED, GuardResult
-from explorer.spark.engine.failures import condition_of, failure_of, first_sentence
+from explorer.spark.engine.failures import PLANNING_ERRORS, condition_of, failure_of, first_sentence
 from explorer.spark.engine.file_addresses import escaped, is_hidden
 from explorer.spark.engine.session import engine
 from explorer.spark.writes.source_files import SourcePlace
@@ -111,7 +110,7 @@ def new_fields(schema: StructType, source: object) -> tuple[JsonObject, ...]:
     try:
         frame = source_frame(engine().session(), SourcePlace.of(source))
         return tuple(_foreign((), frame.schema.fields, schema))
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         raise unfit(error) from error
 
 

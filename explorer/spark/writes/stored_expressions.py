@@ -11,18 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from explorer.core.errors import CorruptTable, ExpressionRefused
+from explorer.core.errors import Cancelled, CorruptTable, EngineUnavailable, ExplorerError, ExpressionRefused
 from explorer.core.protocol.schema.data_types import StructType
 from explorer.core.transaction.new_files.row_constraints import RowRule, StoredExpression
 from explorer.core.transaction.proposal import GuardResult
 from explorer.spark.engine.expressions import expression
-from explorer.spark.engine.failures import first_sentence
+from explorer.spark.engine.failures import PLANNING_ERRORS, failure_of, first_sentence
 from explorer.spark.engine.session import engine
 from explorer.spark.scan.physical import spark_type
 from explorer.spark.scan.predicate import stable_type
@@ -52,16 +50,17 @@ def evaluated(stored: StoredExpression, rows: DataFrame) -> Evaluated:
     Raises:
         CorruptTable: Spark does not accept it.
         ExpressionRefused: It may not be evaluated.
+        EngineUnavailable: Spark ended, or lacks a part.
     """
     try:
         return Evaluated(stored, rows, expression(rows, stored.text))
-    except (PySparkException, ExpressionRefused) as error:
+    except (*PLANNING_ERRORS, ExpressionRefused) as error:
         raise _broken(stored, error) from error
 
 
 def fault_of(
     rows: DataFrame, sound: Sequence[Column], made: Sequence[Evaluated], judged: DataFrame, rules: Sequence[RowRule]
-) -> CorruptTable | ExpressionRefused | None:
+) -> ExplorerError | None:
     """Find the expression for which a pass over rows failed; None where the rows themselves fail.
 
     Args:
@@ -93,7 +92,9 @@ def column_types(schema: StructType, expressions: Mapping[str, str]) -> GuardRes
             actual = stable_type(frame, text)
         except ExpressionRefused as error:
             faults[name] = error.message
-        except (PySparkException, Py4JError) as error:
+        except PLANNING_ERRORS as error:
+            if isinstance(failure := failure_of(error), EngineUnavailable):
+                raise failure from error
             faults[name] = first_sentence(error)
         else:
             if actual != wanted:
@@ -108,7 +109,7 @@ def column_types(schema: StructType, expressions: Mapping[str, str]) -> GuardRes
 def _rule_failure(rows: DataFrame, rule: RowRule) -> Exception | None:
     try:
         return _failure(rows, breaks_rules(rows, [rule]))
-    except (PySparkException, ExpressionRefused) as error:
+    except (*PLANNING_ERRORS, ExpressionRefused) as error:
         return error
 
 
@@ -120,12 +121,14 @@ def _failure(rows: DataFrame, values: Sequence[Column]) -> Exception | None:
         # The length of its text: Spark would not work out whether a value is null that never can be.
         texts = (value.cast("string") for value in values)
         rows.agg(*(sf.max(sf.length(text)).alias(f"v{place}") for place, text in enumerate(texts))).collect()
-    except PySparkException as error:
+    except PLANNING_ERRORS as error:
         return error
     return None
 
 
-def _broken(stored: StoredExpression, error: Exception) -> CorruptTable | ExpressionRefused:
+def _broken(stored: StoredExpression, error: Exception) -> ExplorerError:
+    if isinstance(failure := failure_of(error), EngineUnavailable | Cancelled):
+        return failure
     why = error.message if isinstance(error, ExpressionRefused) else first_sentence(error)
     sentences = (f"{stored.name}, {stored.text}, cannot be evaluated: {why.rstrip('.')}.", stored.doubt, stored.advice)
     message = " ".join(filter(None, sentences))

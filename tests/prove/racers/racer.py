@@ -11,6 +11,7 @@ import json
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,16 +36,20 @@ SHARED = "shared"
 """The application for which all racers write now and then, so that one has to lose."""
 
 
-def main() -> None:
-    """Race."""
+def main(ask: Callable[[Callable[[], Any]], Any] = lambda call: call()) -> None:
+    """Race.
+
+    Args:
+        ask: Returns what a call returns; a racer that waits for a store or a catalog calls it again.
+    """
     location, name, commits, options = sys.argv[1:5]
-    table = explorer.open_table(location, storage_options=json.loads(options) or None)
+    table = ask(lambda: explorer.open_table(location, storage_options=json.loads(options) or None))
     pick = random.Random(name)
     print(json.dumps({"ready": name}), flush=True)
     sys.stdin.readline()
     for number in range(int(commits)):
-        what, plan, rows = _next(table, name, number, pick)
-        result = settled(table, plan)
+        what, plan, rows = ask(partial(_next, table, name, number, pick))
+        result = ask(partial(settled, table, plan))
         told = {"what": what, "id": plan.txn_id, "outcome": result.outcome, "version": result.version, "rows": rows}
         print(json.dumps(told), flush=True)
 

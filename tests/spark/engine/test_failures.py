@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from explorer.cli.errors import facts_of, typed
 from explorer.core.errors import CorruptTable, EngineUnavailable, ExplorerError, StorageError, UnsupportedFeature
-from explorer.debug import DEBUG_VARIABLE, OneLine, in_words, log_failure
+from explorer.debug import DEBUG_VARIABLE, OneLine, in_words, is_of_spark, log_failure
 from explorer.spark.engine.failure_kinds import known_failure
 from explorer.spark.engine.failures import failure_of
 from explorer.spark.engine.session import engine
 from explorer.spark.engine.spark_words import without_java
+from explorer.views.problems import problem_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_engine")]
 
@@ -104,6 +106,10 @@ def test_a_failure_of_spark_is_said_in_words(
     assert words in found.message
     assert JAVA.search(found.message) is None
     assert JAVA.search(in_words(raised.value)) is None
+    # Where one reaches a command or a page as it is, a person is told the same.
+    if is_of_spark(raised.value):
+        assert facts_of(typed(raised.value)) == found.facts()
+        assert problem_of(raised.value) == problem_of(found)
 
 
 # Written by hand in the shape that Java, Spark, Hadoop and gRPC give them; the ones above are raised by real runs.

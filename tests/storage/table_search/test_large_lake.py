@@ -1,12 +1,13 @@
-"""A lake of 12,000 tables on a store: names, requests, and the first page."""
+"""A lake of 12,000 tables on a store: names, requests, the first page, and an audit."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from tests.support.shared_tables import REPOSITORY
 SCHEMAS, TABLES = 120, 100
 FOLDERS = 12 + SCHEMAS
 LISTED = 1 + FOLDERS + SCHEMAS * TABLES
+NAMES = [f"d{schema // 10:02}/s{schema:03}/t{table:03}" for schema in range(SCHEMAS) for table in range(TABLES)]
+MOST_MEMORY = 300 << 20
+"""Bytes of the largest process of an audit, however many tables there are."""
 WITHIN = float(os.environ.get("DELTA_EXPLORER_SECONDS", "30"))
 """Seconds for all names: an idle machine takes three, one with other work a multiple."""
 
@@ -56,7 +60,7 @@ def _served(folder: Path) -> Iterator[_Server]:
 
 @pytest.mark.whole("tests/storage/table_search/test_search.py, with few tables")
 def test_the_names_of_twelve_thousand_tables_take_a_request_each_and_a_page_reads_only_its_own(tmp_path: Path) -> None:
-    names = [f"d{schema // 10:02}/s{schema:03}/t{table:03}" for schema in range(SCHEMAS) for table in range(TABLES)]
+    names = NAMES
     small_tables(tmp_path / "lake", names)
     with _served(tmp_path) as server:
         catalog = Catalog(server.root)
@@ -85,3 +89,35 @@ def test_the_names_of_twelve_thousand_tables_take_a_request_each_and_a_page_read
         began = time.perf_counter()
         assert sum(isinstance(place, ServedRoot) for place in places(server.root)) == len(names)
         print(f"audit and tripwires: all places after {time.perf_counter() - began:.2f} s")
+
+
+@pytest.mark.whole("tests/test_fleet.py and tests/storage/table_search/test_search.py, with few tables")
+@pytest.mark.timeout(7_200)
+def test_an_audit_of_twelve_thousand_tables_takes_few_requests_each_and_no_more_memory_than_one_of_few(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    small_tables(tmp_path / "lake", NAMES)
+    with _served(tmp_path) as server, (tmp_path / "found.jsonl").open("w+b") as found:
+        options = [f"--storage-option={name}={value}" for name, value in server.root.storage_options.items()]
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "explorer.cli", "audit", server.root.place, "--json", *options],
+            cwd=REPOSITORY,
+            stdout=found,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        said = process.stderr.read()
+        # The largest of the process and those that it started.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds, memory = time.perf_counter() - began, used.ru_maxrss << 10
+        assert process.returncode == 0, said
+        found.seek(0)
+        audited = [json.loads(line) for line in found]
+        lists, reads = server.counts()
+    record_property("found", {"seconds": round(seconds), "MiB": memory >> 20, "listings": lists, "reads": reads})
+    assert sorted(each["table"] for each in audited) == [f"{server.root.place}/{name}" for name in NAMES]
+    assert lists == LISTED + 1 + len(NAMES), "one to find each table, one more for the root, and one of each log"
+    assert reads <= 4 * len(NAMES), "the hint, the commit, and whether there is a checksum"
+    assert memory < MOST_MEMORY

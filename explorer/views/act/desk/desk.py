@@ -23,7 +23,7 @@ from explorer.core.transaction.commit_plan import CommitPlan, Plan, PlanDocument
 from explorer.core.transaction.intents.documents import parse_intent
 from explorer.core.transaction.row_engine import CheckReport, RowJob
 from explorer.core.versions.snapshot import Snapshot
-from explorer.debug import log_failure
+from explorer.debug import is_of_spark, log_failure
 from explorer.job import Job
 from explorer.views.act.desk import state as at
 from explorer.views.act.desk.draft import Attempts, Draft, Question, RowCheckProgress
@@ -336,7 +336,8 @@ class Desk:
             try:
                 return commit()
             except Exception as error:
-                if not isinstance(error, ExplorerError) and not _is_of_spark(error):
+                # Spark writes rows, and has ended before the commit is written.
+                if not isinstance(error, ExplorerError) and not is_of_spark(error):
                     faults.append(error)
                 raise
 
@@ -525,11 +526,6 @@ def _answers(state: at.Ready | at.CheckingRows | at.Committing | at.Ended, quest
     if isinstance(state, at.Committing | at.Ended):
         return state.draft.question.same_change(question)
     return state.draft.answers(question)
-
-
-def _is_of_spark(error: Exception) -> bool:
-    """Return whether Spark raised an exception: it writes rows, and has ended before the commit is written."""
-    return any(kind.__module__.partition(".")[0] in ("py4j", "pyspark") for kind in type(error).__mro__)
 
 
 def _unapproved(draft: Draft, name: str, reason: str) -> str | None:
