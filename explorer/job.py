@@ -41,9 +41,11 @@ class JobEngine(Protocol):
 
     Attributes:
         is_shared: Jobs that were begun in a person's line wait there for their turn.
+        first_phase: What a job does once the engine runs, until the work says what.
     """
 
     is_shared: bool
+    first_phase: str
 
     def start_phase(self) -> str:
         """Describe the start of the engine, for a job that has no phase of its own yet."""
@@ -51,8 +53,8 @@ class JobEngine(Protocol):
     def running(self, name: str, group: str) -> AbstractContextManager[RunningTasks]:
         """Start the engine, and mark what this thread runs on it with the name and the ID of a job."""
 
-    def failure_of(self, error: Exception) -> ExplorerError:
-        """Return the typed error for what the engine raised."""
+    def failure_of(self, error: Exception, phase: str) -> ExplorerError:
+        """Return the typed error for what the engine raised in a phase."""
 
 
 class Job(Generic[Result]):
@@ -211,7 +213,7 @@ class Job(Generic[Result]):
         """Do the work with its tasks marked, and settle; on the worker thread."""
         try:
             with self._in_turn(), self._engine.running(self.name, self.id) as tasks:
-                self._phase = self._phase or "Planning"
+                self._phase = self._phase or self._engine.first_phase
                 threading.Thread(target=self._follow, args=(tasks,), daemon=True).start()
                 try:
                     self.check_cancelled()
@@ -237,7 +239,7 @@ class Job(Generic[Result]):
                 yield
 
     def _fail(self, error: Exception) -> None:
-        typed = error if isinstance(error, ExplorerError) else self._engine.failure_of(error)
+        typed = error if isinstance(error, ExplorerError) else self._engine.failure_of(error, self._phase)
         if typed is not error:
             typed.__cause__ = error
         self._end_with(self._cancellation() if self._cancel_requested or isinstance(typed, Cancelled) else typed)
@@ -281,20 +283,20 @@ class ThisProcess:
     is_shared = False
 
     def __init__(self, doing: str) -> None:
-        self._doing = doing
+        self.first_phase = doing
 
     def start_phase(self) -> str:
         """Describe a start, which takes no time."""
-        return self._doing
+        return self.first_phase
 
     @contextmanager
     def running(self, name: str, group: str) -> Iterator[RunningTasks]:  # noqa: ARG002  # nothing is marked here
         """Run the work."""
         yield _NoTasks()
 
-    def failure_of(self, error: Exception) -> ExplorerError:
+    def failure_of(self, error: Exception, phase: str) -> ExplorerError:
         """Return the typed error for what was not foreseen."""
-        return StorageError(f"{self._doing} failed: {error}. Try again.")
+        return StorageError(f"{phase or self.first_phase} failed: {str(error).rstrip('.')}. Try again.")
 
 
 class _NoTasks:

@@ -100,6 +100,7 @@ class OwnThread:
     """The engine of a test: what runs, runs on the job's own thread."""
 
     is_shared = True
+    first_phase = "Running"
 
     def start_phase(self) -> str:
         return "Starting"
@@ -115,7 +116,8 @@ class OwnThread:
         del name, group
         yield self
 
-    def failure_of(self, error: Exception) -> ExplorerError:
+    def failure_of(self, error: Exception, phase: str) -> ExplorerError:
+        del phase
         return StorageError(str(error))
 
 

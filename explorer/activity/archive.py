@@ -1,7 +1,7 @@
 """The archive of a record: its older files, moved to another folder once they were verified and copied.
 
-Invariants: nothing is deleted before its copy was read again and is the same; a line of the record says what was
-archived, with the digest of the last line, so that the beginning of the record is still proven; a step that was
+Invariants: nothing is deleted before its copy was read again and is the same; an entry of the record says what was
+archived, with the digest of the last entry, so that the beginning of the record is still proven; a step that was
 interrupted is done again by the next call; one call at a time archives a record. The record itself deletes nothing.
 """
 
@@ -26,6 +26,7 @@ from explorer.activity.files import RecordFiles, file_number, lines_of
 from explorer.activity.reading import check_record
 from explorer.activity.record import ActivityRecord
 from explorer.core.errors import RequestError, StorageError
+from explorer.core.protocol.counted import counted
 from explorer.storage.atomic_write import atomic_write, flush_folder
 
 
@@ -35,7 +36,7 @@ class Archived:
 
     Attributes:
         files: The copies, oldest first.
-        end: The last line that was archived; None if nothing was.
+        end: The last entry that was archived; None if nothing was.
     """
 
     files: tuple[Path, ...] = ()
@@ -43,9 +44,9 @@ class Archived:
 
 
 def archive(record: ActivityRecord, folder: Path, *, before: datetime, person: str = "") -> Archived:
-    """Move the files of a record all of whose lines are older than a time.
+    """Move the files of a record all of whose entries are older than a time.
 
-    The file that is written is closed first if its first line is older, so that it can be archived in time.
+    The file that is written is closed first if its first entry is older, so that it can be archived in time.
 
     Args:
         record: The record; servers may write it meanwhile.
@@ -79,7 +80,7 @@ def _archived(record: ActivityRecord, folder: Path, before: datetime, person: st
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         copies = tuple(_copied(path, folder / path.name) for path, _ in chosen)
         _replace(folder / files.head.name, end.encoded())
-    detail = f"{len(copies)} files to {folder}"
+    detail = f"{counted(len(copies), 'file')} to {folder}"
     record.add(
         Event(kind="record", what=ARCHIVED, person=person, refers_to=end.number, digest=end.digest, detail=detail)
     )

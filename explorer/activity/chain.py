@@ -3,7 +3,7 @@
 What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the
 end, as long as the head is the one that was written. Lines at the beginning may be missing only where a line says that
 they were archived. What it cannot find: a record that was rewritten from some line on
-together with its head, by somebody who may write both. A digest of the head that is kept elsewhere finds that, too.
+together with its head, by someone who may write both. A digest of the head that is kept elsewhere finds that, too.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def check_chain(
     _check_head(check, before, head, head_file)
     if check.start is not None and not check.start_is_recorded:
         check.add(
-            "start", start_file, None, f"The lines up to {check.start.number:,} are said to be archived, and no line "
-            "of the record says so: somebody took them away."
+            "start", start_file, None, f"The entries up to {check.start.number:,} are marked as archived, but no entry "
+            "of the record says so: they were removed."
         )  # fmt: skip
     for digest in expected:
         if digest not in check.found:
@@ -182,12 +182,15 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
     if start is not None:
         check.start_is_recorded = check.start_is_recorded or start.is_recorded_by(entry.event)
         if entry.number == start.number and digest != start.digest:
-            check.add("start", raw.file, raw.place, "This is not the line that was archived under this number.")
+            check.add("start", raw.file, raw.place, "This is not the entry that was archived under this number.")
     if check.first is None:
         check.first = entry.number
         if not _begins(entry.number, entry.previous, start):
             check.add(
-                "start", raw.file, raw.place, f"The record begins with line {entry.number:,}: those before it are gone."
+                "start",
+                raw.file,
+                raw.place,
+                f"The record begins with entry {entry.number:,}: those before it are missing.",
             )
     elif entry.previous != after.digest:
         check.add(
@@ -195,7 +198,7 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
             "changed, removed, or moved."
         )  # fmt: skip
     elif entry.number != after.number + 1:
-        check.add("changed", raw.file, raw.place, f"Line {after.number + 1:,} has the number {entry.number:,}.")
+        check.add("changed", raw.file, raw.place, f"Entry {after.number + 1:,} has the number {entry.number:,}.")
     check.end = Head(entry.number, digest)
 
 
@@ -213,7 +216,7 @@ def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: st
     """Check the end against the head, which is one line behind if the program ended between the two."""
     if content is None:
         if check.lines:
-            check.add("head", file, None, "The head is missing, so lines may have been cut off at the end.")
+            check.add("head", file, None, "The head is missing, so entries may have been cut off at the end.")
         return
     head = read_head(content)
     if head is None:
@@ -222,13 +225,13 @@ def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: st
         return
     elif head == before:
         check.add(
-            "head", file, None, f"Line {check.end.number:,} comes after the head: the program ended as it was written, "
-            "or somebody added it."
+            "head", file, None, f"Entry {check.end.number:,} comes after the head: the program ended while writing "
+            "it, or it was added later."
         )  # fmt: skip
     elif head.number > check.end.number:
         check.add(
-            "cut", file, None, f"The record ends with line {check.end.number:,}, but its head is line {head.number:,}: "
-            "lines are missing at the end."
+            "cut", file, None, f"The record ends with entry {check.end.number:,}, but its head is entry "
+            f"{head.number:,}: entries are missing at the end."
         )  # fmt: skip
     else:
-        check.add("head", file, None, f"The head is not the digest of the last line, line {check.end.number:,}.")
+        check.add("head", file, None, f"The head is not the digest of the last entry, number {check.end.number:,}.")

@@ -1,4 +1,4 @@
-"""What happened, and how it is a line of the record."""
+"""What happened, and how it is an entry of the record."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ EventKind: TypeAlias = Literal[
     "sign-in", "sign-out", "rows", "export", "plan", "approval", "commit", "maintenance", "notice", "refusal", "record"
 ]
 KINDS: Final[tuple[str, ...]] = get_args(EventKind)
-"""What a line can be about; ``record`` is about the record itself."""
+"""What an entry can be about; ``record`` is about the record itself."""
 Outcome: TypeAlias = Literal["begun", "done", "committed", "conflicted", "rejected", "unknown", "failed", "refused"]
 _FIRST_YEAR: Final = 1970
 _LAST_YEAR: Final = 9000
 _LONGEST: Final = 400
-"""Characters of a text in a line."""
+"""Characters of a text in an entry."""
 
 
 class Event(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,8 +34,8 @@ class Event(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
         what: Which one of its kind: the kind of a change, the name of an export, the right that was missing.
         table: The served name or the location of the table.
         version: The version that was read, planned for, or committed.
-        digest: The digest of the plan.
-        refers_to: The number of the line that announced it.
+        digest: The digest of the plan; of an archive, that of the last archived entry.
+        refers_to: The number of the entry that announced it; of an archive, that of the last archived entry.
         detail: A few words, for example the class of an error.
     """
 
@@ -53,11 +53,11 @@ class Event(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RecordEntry(JsonRecord, frozen=True, kw_only=True):
-    """A line of the record.
+    """An entry of the record.
 
     Attributes:
         number: Its place, from 1.
-        previous: SHA-256 of the bytes of the line before; of the first line, 64 zeros.
+        previous: SHA-256 of the bytes of the entry before; of the first entry, 64 zeros.
         time: When, as ISO 8601 in UTC.
         program: The program that wrote it, and its version.
         event: What happened.
@@ -97,7 +97,7 @@ def encoded(entry: RecordEntry) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(entry, event=safe))
 
 
-# Made at once: several threads that make it at their first line can end the process.
+# Made at once: several threads that make it at their first entry can end the process.
 _DECODER: Final = msgspec.json.Decoder(RecordEntry)
 
 

@@ -1,4 +1,4 @@
-"""The newest lines of a record, read again when it has another head."""
+"""The newest entries of a record, read again when it has another head."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MOST: Final = 20_000
 
 
 class NewestEntries:
-    """The newest lines of a record; its methods may be called from any thread.
+    """The newest entries of a record; its methods may be called from any thread.
 
     Args:
         files: The record.
-        most: How many lines.
+        most: How many entries.
     """
 
     def __init__(self, files: RecordFiles, most: int = MOST) -> None:
@@ -27,7 +27,7 @@ class NewestEntries:
         self._known: tuple[bytes | None, tuple[RecordEntry, ...]] = None, ()
 
     def read(self) -> tuple[RecordEntry, ...]:
-        """Return the newest lines, newest first.
+        """Return the newest entries, newest first.
 
         Raises:
             StorageError: The record cannot be read.
@@ -39,5 +39,5 @@ class NewestEntries:
             return self._known[1]
 
     def is_cut(self, found: tuple[RecordEntry, ...]) -> bool:
-        """Return whether there are older lines than those that were read."""
+        """Return whether there are older entries than those that were read."""
         return len(found) >= self._most

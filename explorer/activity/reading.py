@@ -1,4 +1,4 @@
-"""What a record contains: its lines by person, table, kind, and time; and as CloudEvents."""
+"""What a record contains: its entries by person, table, kind, and time; and as CloudEvents."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """Which lines are meant; empty fields mean all.
+    """Which entries are meant; empty fields mean all.
 
     Attributes:
         since: Not before this time.
         by: The person.
         table: The table, or a folder above it.
-        kind: What the line is about.
+        kind: What the entry is about.
     """
 
     since: datetime | None = None
@@ -35,7 +35,7 @@ class RecordFilter:
     kind: str = ""
 
     def takes(self, entry: RecordEntry) -> bool:
-        """Return whether a line is meant."""
+        """Return whether an entry is meant."""
         event = entry.event
         return (
             (not self.kind or event.kind == self.kind)
@@ -46,7 +46,7 @@ class RecordFilter:
 
 
 def entries(files: RecordFiles, wanted: RecordFilter | None = None) -> Iterator[RecordEntry]:
-    """Yield the lines of a record that are meant, newest first; a damaged line is left to `check_record`.
+    """Yield the entries of a record that are meant, newest first; a damaged entry is left to `check_record`.
 
     Raises:
         StorageError: A file cannot be read.
@@ -86,7 +86,7 @@ def _checked(files: RecordFiles, head: bytes | None, expected: Collection[str]) 
 
 
 def cloud_event(entry: RecordEntry) -> dict[str, Any]:
-    """Return a line as a CloudEvent 1.0, in its JSON format."""
+    """Return an entry as a CloudEvent 1.0, in its JSON format."""
     event: dict[str, Any] = {
         "specversion": "1.0",
         "id": f"{entry.number}-{entry.previous[:16]}",

@@ -1,8 +1,8 @@
-"""A record that is written: a line is added, flushed to the disk, and then its digest becomes the head.
+"""A record that is written: an entry is added, flushed to the disk, and then its digest becomes the head.
 
 Several programs on one machine may write one record: each write holds a lock, and goes on from the last line, whoever
 wrote it. A write that fails leaves the file as it was. After a crash, the end of a line that was being written is taken
-away, and a line says so.
+away, and an entry says so.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from explorer.activity.event import Event, RecordEntry, decoded, digest_of, enco
 from explorer.activity.files import LONGEST_LINE, RecordFiles
 from explorer.activity.writer import PATIENCE, RecordWriter
 from explorer.core.errors import StorageError
+from explorer.core.protocol.counted import counted
 from explorer.storage.atomic_write import flush_folder
 
 _log = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class ActivityRecord:
         self.files = RecordFiles.at(place)
         self._program, self._clock, self._most_bytes = program, clock, most_bytes
         self._lock = threading.RLock()
-        # Its threads begin with its first line.
+        # Its threads begin with its first entry.
         self._writer = RecordWriter(self)
         # When the wait for another program ends.
         self._ends = 0.0
@@ -85,12 +86,12 @@ class ActivityRecord:
         return self._writer
 
     def add(self, event: Event) -> RecordEntry:
-        """Add a line; it is on the disk when this returns.
+        """Add an entry; it is on the disk when this returns.
 
         Events that could not be added before come first.
 
         Raises:
-            StorageError: It cannot be written. Nothing was added, and what the line announces must not be done.
+            StorageError: It cannot be written. Nothing was added, and what the entry announces must not be done.
         """
         with self._held(), self._failing():
             while self._waiting or self._lost:
@@ -98,7 +99,7 @@ class ActivityRecord:
             return self._added(event)
 
     def tell(self, event: Event) -> None:
-        """Add a line about what has happened already; if it cannot be written now, it is added before the next one."""
+        """Add an entry about what has happened; if it cannot be written now, it is added before the next one."""
         with self._lock:
             try:
                 self.add(event)
@@ -110,7 +111,7 @@ class ActivityRecord:
                     self._lost += 1
 
     def tell_refusal(self, event: Event) -> None:
-        """Add a line about a refusal; at most some in a minute, so that nobody fills the disk by being refused."""
+        """Add an entry about a refusal; at most some in a minute, so that nobody fills the disk by being refused."""
         with self._lock:
             now = time.monotonic()
             if now - self._minute >= _MINUTE:
@@ -126,7 +127,7 @@ class ActivityRecord:
             self.tell(event)
 
     def close_file(self) -> None:
-        """Rotate the file that is written away, however large it is; a line says so. An empty one stays.
+        """Rotate the file that is written away, however large it is; an entry says so. An empty one stays.
 
         Raises:
             StorageError: It cannot be done.
@@ -139,7 +140,14 @@ class ActivityRecord:
 
     def _add_waiting(self) -> None:
         if self._lost:
-            self._added(Event(kind="record", outcome="failed", what="lost", detail=f"{self._lost} lines were lost"))
+            self._added(
+                Event(
+                    kind="record",
+                    outcome="failed",
+                    what="lost",
+                    detail=f"{counted(self._lost, 'entry', 'entries')} lost",
+                )
+            )
             self._lost = 0
         else:
             self._added(self._waiting[0])
@@ -153,7 +161,7 @@ class ActivityRecord:
             return self._written(handle, event)
 
     def _follow_on(self, handle: int) -> None:
-        """Go on from the end of the record; what had to be repaired is a line of its own."""
+        """Go on from the end of the record; what had to be repaired is an entry of its own."""
         if repaired := self._follow(handle):
             self._written(handle, Event(kind="record", what="repaired", detail=repaired))
 
@@ -248,7 +256,7 @@ class ActivityRecord:
         if head is None or head != before:
             raise self._changed()
         self._write_head(end)
-        return end, f"line {end.number} came after the head"
+        return end, f"entry {end.number} came after the head"
 
     def _changed(self) -> StorageError:
         return StorageError(

@@ -1,8 +1,8 @@
 """The thread that writes a record for a server, so that no loop and no page waits for a disk or for another program.
 
-Invariants: lines are written in the order in which they were asked for; what a line announces is done only after it is
-on the disk; nobody waits longer than a stated time, also for a disk that does not answer: what was to be recorded is
-then not done, and a line says so if the announcement is written after all.
+Invariants: entries are written in the order in which they were requested; what an entry announces is done only once it
+is on the disk; nobody waits longer than a stated time, also for a disk that does not answer: what was to be recorded is
+then not done, and an entry says so if the announcement is written after all.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 PATIENCE: Final = 5.0
-"""Seconds that a line waits for those before it, and again for the disk, or for another program that writes."""
+"""Seconds that an entry waits for those before it, and again for the disk, or for another program that writes."""
 _CHECK_EVERY: Final = 0.25
 
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    """A line to be written: how, since when it waits, and who waits for it."""
+    """An entry to be written: how, since when it waits, and who waits for it."""
 
     event: Event
     write: Callable[[Event], RecordEntry | None]
@@ -58,7 +58,7 @@ class RecordWriter:
         self._threads: tuple[threading.Thread, ...] = ()
 
     def begin(self, event: Event) -> Future[RecordEntry | None]:
-        """Begin to add a line about what is about to be done.
+        """Begin to add an entry about what is about to be done.
 
         Returns:
             Its entry, once it is on the disk; a `StorageError` if it cannot be written in time.
@@ -66,11 +66,11 @@ class RecordWriter:
         return self._ask(_Asked(event, self._record.add, waits=True))
 
     def tell(self, event: Event) -> None:
-        """Begin to add a line about what has happened already."""
+        """Begin to add an entry about what has happened already."""
         self._ask(_Asked(event, self._record.tell, waits=False))
 
     def tell_refusal(self, event: Event) -> None:
-        """Begin to add a line about a refusal; at most some in a minute."""
+        """Begin to add an entry about a refusal; at most some in a minute."""
         self._ask(_Asked(event, self._record.tell_refusal, waits=False))
 
     def flush(self, seconds: float = 2 * PATIENCE) -> bool:
@@ -117,7 +117,7 @@ class RecordWriter:
         except Exception as error:  # noqa: BLE001  # raised where it is waited for, and logged
             with suppress(InvalidStateError):
                 asked.answer.set_exception(error)
-            _log.exception("a line of the activity record could not be made")
+            _log.exception("an entry of the activity record could not be made")
             return
         try:
             asked.answer.set_result(entry)

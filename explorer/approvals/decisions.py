@@ -65,7 +65,7 @@ class Decisions:
         rules: Which changes need a second person.
         person: Who acts; None for somebody without an identity.
         may: Says what people may.
-        announce: Writes lines of the activity record, of this person.
+        announce: Writes entries of the activity record, of this person.
         clock: Returns the time.
 
     Attributes:

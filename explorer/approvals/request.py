@@ -49,7 +49,7 @@ class Step(JsonRecord, frozen=True, kw_only=True):
         by: Who; null for the program.
         note: Why, in that person's words; or what changed, of a stale request.
         changed: Which answers changed, of a stale request: names of
-            `explorer.core.transaction.approval.answers_of_plan`, such as ``source``.
+            `explorer.core.transaction.approval.ChangedAnswer`, such as ``source``.
     """
 
     what: str

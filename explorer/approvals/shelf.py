@@ -7,7 +7,7 @@ lock                 held for the time of a change
 
 Invariants: a change holds the lock, so that of two people who press at once one is first, and the other is told. The
 new content is on the disk, then its digest in the record, then it takes the place of the old one; after a crash in
-between, the next reader finishes or drops it. A request whose digest is not that of its last line in the record was
+between, the next reader finishes or drops it. A request whose digest is not that of its last entry in the record was
 changed by something else, and cannot be used. The folder is for its owner alone, unless its group may write there.
 """
 
@@ -33,7 +33,7 @@ from explorer.core.errors import RequestError, StorageError
 from explorer.storage.atomic_write import flush_folder
 
 Announce = Callable[[Event], object]
-"""Writes a line of the activity record, on the disk when it returns; raises `StorageError` if it cannot."""
+"""Writes an entry of the activity record, on the disk when it returns; raises `StorageError` if it cannot."""
 _NAME: Final = re.compile(r"(\d{8,12})\.json")
 _PATIENCE: Final = 5.0
 _LARGEST: Final = 8 * 1024 * 1024
@@ -127,8 +127,8 @@ class Shelf:
 
         Args:
             make: Makes it with its number.
-            announce: Writes the line of the record.
-            event: The line, without what the request says.
+            announce: Writes the entry of the record.
+            event: The entry, without what the request says.
         """
         with self._locked():
             number = max(self.numbers(), default=0) + 1
@@ -149,8 +149,8 @@ class Shelf:
         Args:
             number: Which one.
             change: Returns it after the change, given as it is now.
-            announce: Writes the line of the record.
-            event: The line, without what the request says.
+            announce: Writes the entry of the record.
+            event: The entry, without what the request says.
 
         Raises:
             RequestError: There is none of this number.
@@ -225,12 +225,12 @@ class Shelf:
         return request
 
     def _verified(self, number: int, content: bytes, *, mend: bool = False) -> ApprovalRequest:
-        """Return a request whose digest is that of its last line in the record."""
+        """Return a request whose digest is that of its last entry in the record."""
         request = self._decoded(number, content)
         told = self._told(request)
         if digest_of(content) == told:
             return request
-        # A crash after the line of the record: the content that it announced is beside the old one.
+        # A crash after the entry of the record: the content that it announced is beside the old one.
         with suppress(OSError):
             following = self._next(number).read_bytes()
             if told is not None and digest_of(following) == told:
@@ -241,7 +241,7 @@ class Shelf:
         raise self._changed(number)
 
     def _told(self, request: ApprovalRequest) -> str | None:
-        """Return the digest in the last line of the record about a request; None without one.
+        """Return the digest in the last entry of the record about a request; None without one.
 
         Raises:
             StorageError: The record cannot be read, or begins after the request.
@@ -255,8 +255,8 @@ class Shelf:
                 return None
         if self.record.read_start() is not None:
             raise StorageError(
-                f"The lines about request {request.number} are not in the activity record any more: it was archived. "
-                "The request cannot be used; ask again.",
+                f"The entries about request {request.number} are no longer in the activity record: they were archived. "
+                "The request cannot be used. Ask again.",
                 path=str(self.record.current),
                 reason="approvals",
             )

@@ -205,7 +205,7 @@ class NewTableInCatalog:
 
     def _conflicted(self, result: CommitResult, root: str) -> CommitResult:
         why = (
-            f"Somebody else created {self.address.url} first. No name leads to the files of this table at {root}. "
+            f"Another writer created {self.address.url} first. No name leads to the files of this table at {root}. "
             "Look at the other table, and create this one under another name."
         )
         return msgspec.structs.replace(result, outcome="conflicted", version=None, conflict=Conflict(0, "name", why))
@@ -213,7 +213,8 @@ class NewTableInCatalog:
     def _unknown(self, result: CommitResult, root: str) -> CommitResult:
         note = (
             f"Version 0 is written at {root}, and the catalog does not say whether {self.address.url} is its name. "
-            "Commit the same plan again once the catalog answers."
+            f"Once the catalog answers, see whether {self.address.url} opens. If it does not, no name leads to those "
+            "files: create the table again."
         )
         return msgspec.structs.replace(result, outcome="unknown", notes=(*result.notes, note))
 
@@ -297,5 +298,5 @@ def _unfinished(error: _Refusal, root: str) -> _Refusal:
     """Return a refusal with what it leaves behind."""
     return error.with_facts(
         message=f"{error.message} Version 0 is written at {root}, and no name leads to it: commit the same plan again "
-        "once this is mended, or delete that folder."
+        "once this is fixed, or delete that folder."
     )

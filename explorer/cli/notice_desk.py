@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
 
 from explorer.activity.event import Event
@@ -71,11 +70,3 @@ def activity_record() -> ActivityRecord | None:
         usual = activity_place()
         place = usual if usual is not None and RecordFiles.at(usual).existing() else None
     return None if place is None else ActivityRecord(place, program=ENGINE_INFO)
-
-
-def user_name() -> str:
-    """Return the name of the user of this machine; empty if it has none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""

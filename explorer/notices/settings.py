@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.table_properties.values import interval
-from explorer.core.protocol.times import DayHours
+from explorer.core.errors import RequestError
+from explorer.core.protocol.times import DayHours, period
 from explorer.notices.channel import Channel
 from explorer.notices.mail import Mail
 from explorer.notices.sender import SendingRules
@@ -83,18 +81,3 @@ def _quiet(text: str, zone: str) -> DayHours | None:
         ) from error
     except RequestError as error:
         raise error.with_facts(field="notices.zone") from error
-
-
-def period(text: str, field: str) -> timedelta:
-    """Return an interval of the configuration.
-
-    Raises:
-        RequestError: It is none, or is not longer than 0.
-    """
-    try:
-        length = interval({field: text}, field, timedelta())
-    except CorruptTable as error:
-        raise RequestError(f"{field} is {text!r}, not an interval such as '1 minute'.", field=field) from error
-    if length <= timedelta():
-        raise RequestError(f"{field} is {text!r}; it must be longer than 0.", field=field)
-    return length

@@ -121,7 +121,7 @@ class Address:
     ``facets``, ``grouping`` and ``range`` are of the list of tables and of its timeline; there ``column`` is a part of
     a column's name.
     ``result`` is the ID of a result that a person has shared.
-    ``kind`` is what the lines of the activity page are about.
+    ``kind`` is what the entries of the activity page are about.
     ``checks`` are what an audit checks in addition to the log, as `explorer.views.audit_work` reads them.
     """
 

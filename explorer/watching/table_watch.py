@@ -170,7 +170,7 @@ def tripped(place: WatchedPlace, wires: Sequence[Tripwire], history: History, af
     news, by_name = TableNews(), {wire.name: wire for wire in wires}
     for wire in wires:
         if isinstance(wire, Silence):
-            title = f"{wire.name}: it commits again"
+            title = f"{wire.name}: commits have resumed"
             over = place.notice("tripwire", wire.name, title, when=now, severity=wire.severity)
             news.silences[f"tripwire:{wire.name}:"] = over
     for alarm in alarms(wires, history, milliseconds(now), after=after):

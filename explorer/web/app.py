@@ -180,7 +180,7 @@ def create_app(
         entry = PersonalEntry(tables, recorder, limits)
         if address_of(query).table:
             return TableSession(tables, host, query, theme, screen=screen, entry=entry, early_spark=True, later=True)
-        return HomeSession(visible, host, query, theme, screen=screen, entry=entry, kept=_kept(own), later=True)
+        return HomeSession(visible, host, query, theme, screen=screen, entry=entry, list_view=_kept(own), later=True)
 
     pages = FirstPages(begin)
 

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 
 from explorer.activity.event import Event
 from explorer.core.errors import NotAllowed, RequestError, StorageError
+from explorer.core.protocol.times import period
 from explorer.core.versions.commits.time_words import stated_time
 from explorer.notices.book import NoticeBook, PostedNotice
 from explorer.notices.sender import DeliveryLine, Sender, deliveries
-from explorer.notices.settings import period
 from explorer.storage.served_roots import ServedRoots, TableRef
 
 MOST_SHOWN: Final = 100

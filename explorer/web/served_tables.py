@@ -196,7 +196,7 @@ class Catalog(FollowedTables):
         roots, most: As for `ServedRoots`.
         allow_commits: Open tables so that they can be changed; otherwise the table itself refuses every commit.
         key: Signs the reports and statements that are downloaded; None signs nothing.
-        record: The newest lines of the record of who does what; None where there is none.
+        record: The newest entries of the record of who does what; None where there is none.
         notices: The notices of the server; None where there are none.
 
     Attributes:

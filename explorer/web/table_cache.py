@@ -1,9 +1,9 @@
-"""The tables that a server keeps in memory: those that windows ask for, and for a while those that they asked for.
+"""The tables that a server keeps in memory: those that windows use, and for a while those that they used.
 
-Invariants: there are at most as many as stated, and none that nobody has asked for during a stated time, whatever names
-a browser sends; a table that is being read is kept; of those that are kept, each is opened once for all windows, and
-once more for each other root that it must stay under: what a log may name depends on nobody else. What is known of
-deleted files outlives the table that it was learned from, as nothing else could say it.
+Invariants: each request drops what exceeds the stated number, and what nobody has requested for the stated time,
+whatever names a browser sends; only tables that are being read are kept beyond that. A table is opened once for all
+windows, and once more for each other root that it must stay under: what a log may name depends on nobody else. What is
+known of deleted files outlives the table that it was learned from, as nothing else could say it.
 """
 
 from __future__ import annotations

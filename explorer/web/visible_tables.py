@@ -169,7 +169,7 @@ class VisibleSources(AllowedRoots):
 
 
 class VisibleEntries(NewestEntries):
-    """The newest lines of the record that one person may read: those about tables where the person may, or all.
+    """The newest entries of the record that one person may read: those about tables where the person may, or all.
 
     Args:
         lines: The lines for all.

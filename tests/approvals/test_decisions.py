@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer.activity.reading import check_record, entries
-from explorer.approvals.rules import ApprovalRule, Rules
+from explorer.approvals.rules import ApprovalRule, Committer, Rules
 from explorer.approvals.shelf import Shelf
 from explorer.core.errors import ExplorerError, NotAllowed, RequestError, StorageError
 from explorer.rights import Right
+from explorer.views.act.request_view import request_view
 from tests.approvals.conftest import DESCRIBE, TARGET, Office, person
 from tests.support.at_least_one import at_least_one
 
@@ -164,7 +165,7 @@ def test_a_plan_that_answers_otherwise_is_stale_when_it_is_approved(office: Offi
     office.move(rows=5)
     stale = office.approve(number)
     assert stale.state == "stale"
-    assert "The guard restore has another result" in stale.last.note
+    assert "The evidence of the guard restore changed" in stale.last.note
     assert stale.last.by is None
     with pytest.raises(RequestError, match="is stale"):
         office.approve(number)
@@ -255,6 +256,32 @@ def test_an_error_before_anything_is_written_gives_the_approval_back(office: Off
     assert back.state == "approved"
     assert back.last.note.startswith("Nothing was written")
     assert office.guarded().commit(office.plan()).outcome == "committed"
+
+
+@pytest.mark.parametrize(
+    ("commits", "before", "after"),
+    [
+        ("maker", "ana can commit it now.", "ana can commit it now."),
+        ("itself", "It commits by itself. If it does not, ana or ben can commit it.", "ana or ben can commit it now."),
+    ],
+)
+def test_an_approved_request_says_who_commits_it(
+    office: Office, tmp_path: Path, commits: Committer, before: str, after: str
+) -> None:
+    office.rules = Rules((ApprovalRule(commits=commits),))
+    request = office.approve(office.ask().number)
+    assert request_view(request, TARGET.name).text == before
+    # Whoever begins: the maker, or the program on behalf of the approver.
+    first = "ana" if commits == "maker" else "ben"
+    guarded, plan, log = office.guarded(first), office.plan(), office.table / "_delta_log"
+    log.rename(tmp_path / "away")
+    with pytest.raises(ExplorerError):
+        guarded.commit(plan)
+    (tmp_path / "away").rename(log)
+    text = request_view(office.shelf.get(request.number), TARGET.name).text
+    assert text.endswith(after)
+    assert ("that commit did not happen" in text) is (commits == "itself")
+    assert office.guarded(first).commit(office.plan()).outcome == "committed", "the text is true"
 
 
 def test_an_interrupted_commit_is_found_in_the_log(office: Office) -> None:

@@ -178,7 +178,7 @@ def test_a_catalog_that_stays_silent_leaves_the_outcome_unknown_and_the_same_pla
     plan = place.plan(CREATE)
     server.faults += [_lost, lambda request: refused(500, "") if request.method == "GET" else None]
     result = place.commit(plan, reason="why")
-    assert (result.outcome, "Commit the same plan again" in result.notes[-1]) == ("unknown", True)
+    assert (result.outcome, "create the table again" in result.notes[-1]) == ("unknown", True)
     server.faults.clear()
     assert server.state.catalogs["main"]["shop"] == {}
     assert place.commit(plan, reason="why").outcome == "committed"
@@ -193,7 +193,7 @@ def test_a_name_that_somebody_took_meanwhile_is_a_conflict(client: CatalogClient
     result = mine.commit(plan, reason="why")
     assert result.outcome == "conflicted"
     assert result.conflict is not None
-    assert "Somebody else created" in result.conflict.why
+    assert "Another writer created" in result.conflict.why
     table_id = loaded(client, address)["metadata"]["table-uuid"]
     assert table_id in other.location, "the name still leads to the first"
 

@@ -74,7 +74,7 @@ def _drag(page: Any, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 def _on(page: Any, share: float, *, mapped: bool = False) -> tuple[float, float]:
-    """A place on the axis, or on the map below it, as a share of its width."""
+    """A place on the axis, or on the overview below it, as a share of its width."""
     box = page.locator("#strip-figure").bounding_box()
     size = page.evaluate("document.getElementById('strip-figure')._fullLayout._size")
     return box["x"] + size["l"] + share * size["w"], box["y"] + (box["height"] - 12 if mapped else 60)

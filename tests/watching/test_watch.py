@@ -107,7 +107,7 @@ def test_a_silence_is_over_with_the_next_commit(lake: Path, book: NoticeBook) ->
     small_logs.write_log(lake / "orders", [[committed(1), small_logs.add("4.parquet", 100)]], 2)
     watch_of(lake, book).look()
     assert titles(book) == []
-    assert titles(book, everything=True) == ["lake/orders: late: it commits again"]
+    assert titles(book, everything=True) == ["lake/orders: late: commits have resumed"]
 
 
 def test_a_log_that_went_back_and_a_table_that_is_gone_are_told(lake: Path, book: NoticeBook) -> None:

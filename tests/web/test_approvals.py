@@ -173,7 +173,7 @@ def test_a_plan_that_goes_stale_says_what_changed(server: TwoPeople, root: Path)
     small_logs.write_log(root / "eu" / "orders", [[small_logs.commit_info("WRITE"), small_logs.add("2.parquet", 5)]], 2)
     ben = decided(server, login("ben"), "approve")
     assert 'data-state="stale"' in lead(ben)
-    assert "The guard restore has another result" in lead(ben)
+    assert "The evidence of the guard restore changed" in lead(ben)
     assert "Nothing was written." in lead(ben)
     assert versions(root) == 3
 

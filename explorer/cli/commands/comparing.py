@@ -59,7 +59,7 @@ class ComparedBounds(JsonRecord, frozen=True, kw_only=True):
     second: ColumnBounds | None
 
 
-class DifferingRows(JsonRecord, frozen=True, kw_only=True):
+class DifferingRowCounts(JsonRecord, frozen=True, kw_only=True):
     """How many rows differ.
 
     Attributes:
@@ -116,7 +116,7 @@ class CompareDocument(JsonRecord, frozen=True, kw_only=True):
     amounts: tuple[ComparedAmount, ...]
     bounds: tuple[ComparedBounds, ...]
     bounds_left_out: int
-    rows: DifferingRows | None
+    rows: DifferingRowCounts | None
     steps: tuple[PlannedStep, ...] | None
 
 
@@ -251,9 +251,9 @@ def _bounds(summary: ColumnSummary | None) -> ColumnBounds | None:
     return None if summary is None else ColumnBounds.of(summary)
 
 
-def _counts(preview: RowDiffPreview) -> DifferingRows:
+def _counts(preview: RowDiffPreview) -> DifferingRowCounts:
     counts = preview.counts
-    return DifferingRows(
+    return DifferingRowCounts(
         keys=preview.keys,
         only_first=counts.deleted,
         only_second=counts.inserted,

@@ -154,7 +154,8 @@ def _check_notices(file: ConfigurationFile) -> None:
     values = file.values
     if not values.webhooks and not values.mail.host and values.notices == Notices():
         return
-    from explorer.notices.settings import checked_channels, period, sending_rules
+    from explorer.core.protocol.times import period
+    from explorer.notices.settings import checked_channels, sending_rules
 
     try:
         checked_channels(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -27,8 +27,7 @@ from explorer.cli.tables import location_of, open_root
 from explorer.cli.two_people import settle_notices
 from explorer.core.errors import CorruptTable, ExplorerError, RequestError
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.core.protocol.table_properties.values import interval
-from explorer.core.protocol.times import milliseconds
+from explorer.core.protocol.times import before, milliseconds, period
 from explorer.core.versions.commit_times import moment
 from explorer.fleet import TableAudit, places
 from explorer.storage.served_root import ServedRoot
@@ -144,7 +143,7 @@ def tripwires(
     known = {} if state is None else _known(state)
     broken, fired = 0, False
     now = datetime.now(UTC)
-    since = None if try_ is None else now - _interval(try_)
+    since = None if try_ is None else before(now, period(try_, "--try"))
     for place in _places(roots_of(list(map(location_of, tables or ())), "TABLE")):
         try:
             table = _opened(place)
@@ -174,7 +173,6 @@ def _watched(roots: Sequence[ServedRoot], wires: tuple[Tripwire, ...], every: st
     """Watch tables until a signal ends it."""
     from explorer.catalogs.folders import served_roots
     from explorer.cli.notice_desk import activity_record, notice_book, notice_sender
-    from explorer.notices.settings import period
     from explorer.watching.watch import Round, Watch
 
     values = in_force().values
@@ -268,13 +266,6 @@ def _alarm(table: Table, fired: tuple[Alarm, ...], start: int, *, as_json: bool)
         listing(["tripwire", "version", "time", "author", "what"], rows, "")
     count = fmt.plural(len(fired), "alarm") if fired else "no alarm"
     note(f"{table.location}: {count} after v{start}, up to v{table.latest_version()}.")
-
-
-def _interval(text: str) -> timedelta:
-    try:
-        return interval({"--try": text}, "--try", timedelta())
-    except CorruptTable as error:
-        raise RequestError(f"--try is {text!r}, not an interval such as '90 days'.", field="--try") from error
 
 
 def _text(path: Path) -> str:

@@ -79,9 +79,9 @@ def ratified(listing: LogListing, catalog: CatalogCommits) -> LogListing:
         compactions=tuple(path for path in listing.compactions if path.last_version <= catalog.latest),
         checksums={version: path for version, path in listing.checksums.items() if version <= catalog.latest},
         by_catalog=True,
-        named=None,
+        missing_version=None,
     )
-    return known.with_named(MissingVersion(catalog.latest, (_ANSWER,)))
+    return known.with_missing(MissingVersion(catalog.latest, (_ANSWER,)))
 
 
 def check_published(store: LogStore, protocol: Protocol, version: int) -> None:

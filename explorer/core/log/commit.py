@@ -18,7 +18,7 @@ import numpy as np
 from explorer.core.errors import LimitExceeded, MalformedAction
 from explorer.core.log.action_lines import action_lines, part_end
 from explorer.core.log.log_path import LogPath
-from explorer.core.log.text_shape import MalformedText, misshapen
+from explorer.core.log.text_shape import MalformedCause, misshapen
 from explorer.core.protocol import limits
 from explorer.core.protocol.actions import AddCDCFile, CommitInfo, DomainMetadata, Metadata, Protocol, TransactionAction
 from explorer.core.protocol.json_values import JsonValue, decode_json, exact_number
@@ -381,7 +381,7 @@ def _present(raw: msgspec.Raw) -> bool:
     return bytes(raw) != b"null"
 
 
-def _malformed(version: int, path: str, line: int, reason: str, shape: MalformedText | None = None) -> MalformedAction:
+def _malformed(version: int, path: str, line: int, reason: str, shape: MalformedCause | None = None) -> MalformedAction:
     readable = f"Versions before {version} can still be read. " if version else ""
     step = "Restore the file from a backup" if shape is None else shape.step
     return MalformedAction(

@@ -38,7 +38,7 @@ class MissingVersion(msgspec.Struct, frozen=True):
         """Return both together."""
         if other is None:
             return self
-        first, second = sorted((self, other), key=lambda named: named.version)
+        first, second = sorted((self, other), key=lambda each: each.version)
         return MissingVersion(second.version, tuple(dict.fromkeys((*first.files, *second.files))))
 
     def beyond(self, version: int) -> MissingVersion | None:
@@ -115,7 +115,7 @@ class ListedLog:
     @cached_property
     def seems_to_lack(self) -> bool:
         """Whether a commit seems to be missing."""
-        if self.named is not None:
+        if self.missing_version is not None:
             return True
         unusual = {path.version for path in self.others if path.kind is LogFileKind.COMMIT}
         if not unusual:
@@ -137,7 +137,7 @@ class ListedLog:
         return newest_named(list_staged(store), self.recorded)
 
     @cached_property
-    def named(self) -> MissingVersion | None:
+    def missing_version(self) -> MissingVersion | None:
         """A newer version than the newest recorded one, if other files name one."""
         newest = max((max(path.version, path.last_version) for path in self.others), default=-1)
         if max(newest, self.checksums.latest) <= self.commits.latest:

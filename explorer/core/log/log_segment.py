@@ -98,8 +98,8 @@ class LogListing(msgspec.Struct, frozen=True):
 
     ``by_catalog`` is True if a catalog ratified the commits, ``is_complete`` if the folder was listed from its
     beginning. ``beginning`` completes it with the names that the folder had then, or returns None where it has others
-    now, or a commit seems to be missing; it is None itself where the store does not know those names. ``named`` is a
-    version newer than all of them that other files of the log name.
+    now, or a commit seems to be missing; it is None itself where the store does not know those names.
+    ``missing_version`` is a version newer than all of them that other files of the log name.
     """
 
     commits: dict[int, LogPath] | VersionFiles
@@ -109,12 +109,12 @@ class LogListing(msgspec.Struct, frozen=True):
     by_catalog: bool = False
     is_complete: bool = True
     beginning: Callable[[], LogListing | None] | None = None
-    named: MissingVersion | None = None
+    missing_version: MissingVersion | None = None
 
     @property
     def latest(self) -> int:
         """The newest version that has a commit or a checkpoint, or that other files name, which cannot be rebuilt."""
-        return self.recorded if self.named is None else self.named.version
+        return self.recorded if self.missing_version is None else self.missing_version.version
 
     @property
     def recorded(self) -> int:
@@ -122,11 +122,11 @@ class LogListing(msgspec.Struct, frozen=True):
         newest_commit = next(reversed(self.commits), -1)
         return max(newest_commit, self.checkpoints[-1].version if self.checkpoints else -1)
 
-    def with_named(self, named: MissingVersion | None) -> LogListing:
-        """Return the same listing with a named version, which counts if it is newer than the recorded ones."""
-        both = named if self.named is None else self.named.and_also(named)
+    def with_missing(self, missing: MissingVersion | None) -> LogListing:
+        """Return the same listing with a missing version, which counts if it is newer than the recorded ones."""
+        both = missing if self.missing_version is None else self.missing_version.and_also(missing)
         newer = None if both is None else both.beyond(self.recorded)
-        return self if newer == self.named else msgspec.structs.replace(self, named=newer)
+        return self if newer == self.missing_version else msgspec.structs.replace(self, missing_version=newer)
 
     def earliest(self) -> int:
         """Return the oldest version that can be rebuilt and after which no commit is missing up to the latest.
@@ -152,7 +152,7 @@ class LogListing(msgspec.Struct, frozen=True):
         The version after the latest if only its checkpoint is left.
         """
         version = self.latest + 1
-        if self.named is not None:
+        if self.missing_version is not None:
             return version
         oldest = next(iter(self.commits), version)
         if oldest + len(self.commits) == version:
@@ -229,8 +229,8 @@ class LogListing(msgspec.Struct, frozen=True):
         )
 
     def _gap(self, target: int, missing: int) -> VersionGap | VersionNotFound:
-        if self.named is not None and target > self.recorded:
-            return self._lost(self.named)
+        if self.missing_version is not None and target > self.recorded:
+            return self._lost(self.missing_version)
         cleaned = missing < next(iter(self.commits), missing + 1)
         readable = next(reversed(self._readable_runs()), None)
         span = f"{self._readable() or 'no version'} can be read.".capitalize()
@@ -255,10 +255,10 @@ class LogListing(msgspec.Struct, frozen=True):
             latest=readable[1] if readable else None,
         )
 
-    def _lost(self, named: MissingVersion) -> VersionGap:
+    def _lost(self, missing: MissingVersion) -> VersionGap:
         """Return the error for a version that other files name, but that has no commit and no checkpoint."""
         readable = next(reversed(self._readable_runs()), None)
-        version, files = named.version, _listed_files(named.files)
+        version, files = missing.version, _listed_files(missing.files)
         newest = f"the newest commit or complete checkpoint is that of version {self.recorded}"
         if self.recorded < 0:
             newest = "it has no commit and no complete checkpoint"
@@ -322,7 +322,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
     if last is None:
         return None
     listed = list_files(store, f"{last.version:020d}")
-    newer = _arranged(listed).with_named(listed.named_by_staged(store))
+    newer = _arranged(listed).with_missing(listed.named_by_staged(store))
     if newer.commits.get(last.version) != last:
         return None
     checkpoints = {checkpoint.version: checkpoint for checkpoint in (*known.checkpoints, *newer.checkpoints)}
@@ -332,7 +332,7 @@ def list_newer(store: LogStore, known: LogListing) -> LogListing | None:
         tuple(dict.fromkeys((*known.compactions, *newer.compactions))),
         VersionFiles.of(known.checksums).with_newer(VersionFiles.of(newer.checksums)),
         is_complete=False,
-        named=newer.named,
+        missing_version=newer.missing_version,
     )
 
 
@@ -354,23 +354,23 @@ def list_log(store: LogStore, *, use_hint: bool = False) -> LogListing:
     if start and not listing.checkpoints:
         start, listed = "", list_files(store, "")
         listing = _arranged(listed)
-    named = named_by_hint(None if text is None else hinted_version(text))
-    listing = listing.with_named(named).with_named(listed.named_by_staged(store))
+    missing = named_by_hint(None if text is None else hinted_version(text))
+    listing = listing.with_missing(missing).with_missing(listed.named_by_staged(store))
     if listing.latest < 0:
         raise missing_table(store.root)
     if not start:
         return listing
     earlier = listed.objects.earlier
-    beginning = None if earlier is None else partial(_with_earlier, earlier, listed.objects, listing.named)
+    beginning = None if earlier is None else partial(_with_earlier, earlier, listed.objects, listing.missing_version)
     return msgspec.structs.replace(listing, is_complete=False, beginning=beginning)
 
 
 def _with_earlier(
-    earlier: Callable[[], ListedObjects | None], objects: ListedObjects, named: MissingVersion | None
+    earlier: Callable[[], ListedObjects | None], objects: ListedObjects, missing: MissingVersion | None
 ) -> LogListing | None:
     before = earlier()
     listed = None if before is None else sorted_files(before.with_more(objects))
-    return None if listed is None or listed.seems_to_lack else _arranged(listed).with_named(named)
+    return None if listed is None or listed.seems_to_lack else _arranged(listed).with_missing(missing)
 
 
 def list_names(store: LogStore) -> list[tuple[str, LogPath | None]]:
@@ -382,9 +382,9 @@ def list_names(store: LogStore) -> list[tuple[str, LogPath | None]]:
 def _arranged(listed: ListedLog) -> LogListing:
     if any(path.kind in {LogFileKind.COMMIT, LogFileKind.CHECKSUM} for path in listed.others):
         every = [*listed.commits.paths, *listed.checksums.paths, *listed.others]
-        return arrange_log(sorted(every, key=lambda path: path.name)).with_named(listed.named)
+        return arrange_log(sorted(every, key=lambda path: path.name)).with_missing(listed.missing_version)
     listing = msgspec.structs.replace(arrange_log(listed.others), commits=listed.commits, checksums=listed.checksums)
-    return listing.with_named(listed.named)
+    return listing.with_missing(listed.missing_version)
 
 
 def arrange_log(files: list[LogPath]) -> LogListing:

@@ -51,14 +51,14 @@ _HALF: Final = re.compile(
 _NO_NUMBER: Final = re.compile(r"[:\[,]\s*-?(?:NaN|Infinity)\b")
 
 
-class MalformedText(msgspec.Struct, frozen=True):
+class MalformedCause(msgspec.Struct, frozen=True):
     """The cause of a malformed commit, and the next step."""
 
     cause: str
     step: str
 
 
-def misshapen(lines: Sequence[bytes], index: int) -> MalformedText | None:
+def misshapen(lines: Sequence[bytes], index: int) -> MalformedCause | None:
     """Return why a line is not one JSON document; None if its text has no shape that explains it."""
     line = lines[index]
     encoded = _encoded(line)
@@ -72,55 +72,55 @@ def misshapen(lines: Sequence[bytes], index: int) -> MalformedText | None:
     return _spread(text, len(line.decode("utf-8", "replace")))
 
 
-def _encoded(line: bytes) -> MalformedText | None:
+def _encoded(line: bytes) -> MalformedCause | None:
     """Return the cause that the first bytes of a line show."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if line.startswith(mark):
             step = _REMOVE if encoding == "UTF-8" else _REWRITE
-            return MalformedText(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
+            return MalformedCause(f"it begins with a byte-order mark ({mark.hex(' ').upper()}, {encoding})", step)
     for start, encoding in _UNMARKED.items():
         if line.startswith(start):
-            return MalformedText(f"it is encoded in {encoding}", _REWRITE)
+            return MalformedCause(f"it is encoded in {encoding}", _REWRITE)
     if line.startswith(b"\0"):
         what = "begins with" if line.strip(b"\0\r") else "contains only"
-        return MalformedText(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
+        return MalformedCause(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
     text = line.lstrip()
-    return next((MalformedText(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
+    return next((MalformedCause(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
 
 
-def _spread(text: str, length: int) -> MalformedText | None:
+def _spread(text: str, length: int) -> MalformedCause | None:
     start = len(text) - len(text.lstrip())
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list):
-        return MalformedText("the actions are the elements of a JSON array", "Write each action on a line of its own")
+        return MalformedCause("the actions are the elements of a JSON array", "Write each action on a line of its own")
     if not isinstance(value, dict):
         return None
     if end > length:
-        return MalformedText(
+        return MalformedCause(
             "an action is written over several lines, which some clients read but the protocol does not allow",
             "Write each action on one line",
         )
     return _followed(text[end:length]) or _invalid(text[start:end])
 
 
-def _followed(rest: str) -> MalformedText | None:
+def _followed(rest: str) -> MalformedCause | None:
     """Return the cause in the text after an action."""
     if rest.startswith("\r") and rest.strip():
-        return MalformedText("its lines end in a carriage return alone (0D)", "End each line with a line feed")
+        return MalformedCause("its lines end in a carriage return alone (0D)", "End each line with a line feed")
     rest = rest.strip()
     if rest == ",":
-        return MalformedText("a comma follows the action", "Remove the comma")
+        return MalformedCause("a comma follows the action", "Remove the comma")
     if rest.lstrip(", \t").startswith("{"):
-        return MalformedText("it contains several actions", "Write each action on a line of its own")
+        return MalformedCause("it contains several actions", "Write each action on a line of its own")
     if rest:
-        return MalformedText("other text follows the action", "Remove the text after the action")
+        return MalformedCause("other text follows the action", "Remove the text after the action")
     return None
 
 
-def _invalid(text: str) -> MalformedText | None:
+def _invalid(text: str) -> MalformedCause | None:
     """Return what lenient JSON parsers accept and the standard does not allow; None for valid JSON."""
     try:
         msgspec.json.decode(text)
@@ -129,11 +129,11 @@ def _invalid(text: str) -> MalformedText | None:
     return None
 
 
-def _not_allowed(text: str) -> MalformedText | None:
+def _not_allowed(text: str) -> MalformedCause | None:
     if _CONTROL.search(text):
-        return MalformedText("a string contains a control character", "Write the character with an escape")
+        return MalformedCause("a string contains a control character", "Write the character with an escape")
     if _HALF.search(text):
-        return MalformedText("a string contains an unpaired surrogate", "Write both halves of the character")
+        return MalformedCause("a string contains an unpaired surrogate", "Write both halves of the character")
     if _NO_NUMBER.search(text):
-        return MalformedText("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
+        return MalformedCause("a number is NaN or Infinity, which JSON does not have", "Write null in its place")
     return None

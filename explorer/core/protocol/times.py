@@ -124,6 +124,38 @@ def older_than(text: str | None) -> datetime | timedelta | None:
         ) from error
 
 
+def period(text: str, field: str, *, or_zero: bool = False) -> timedelta:
+    """Read an interval that somebody set, such as ``7 days`` or ``1 hour 30 minutes``.
+
+    Args:
+        text: What was set.
+        field: The option or setting, for the error.
+        or_zero: Whether it may be 0.
+
+    Raises:
+        RequestError: It is none, is negative, or is 0 where that is not allowed.
+    """
+    try:
+        length = interval({field: text}, field, timedelta())
+    except CorruptTable as error:
+        raise RequestError(
+            f"{field} is {text!r}, not an interval such as '7 days' or '1 minute'.", field=field
+        ) from error
+    if length < timedelta() or not (length or or_zero):
+        raise RequestError(
+            f"{field} is {text!r}; it must {'not be negative' if or_zero else 'be longer than 0'}.", field=field
+        )
+    return length
+
+
+def before(moment: datetime, length: timedelta) -> datetime:
+    """Return the moment that lies a period before another, or the first of year 1 where there is none."""
+    try:
+        return moment - length
+    except OverflowError:
+        return datetime.min.replace(tzinfo=moment.tzinfo)
+
+
 def duration(text: str) -> int:
     """Read a duration, such as ``7 days`` or ``interval 1 week``, in ms.
 

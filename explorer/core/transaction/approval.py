@@ -1,10 +1,10 @@
 """The approval of a plan by a second person: what of a plan was approved, and what a commit says of it.
 
-A plan is made again before it is committed, so it never is the very plan that was approved. What is approved are its
-answers: the change that is asked for, what was accepted by name, the status of every guard, the evidence of those that
-do not pass, what clients, time travel, and the change data feed lose, how many rows and files are concerned, and what
-the files contain whose rows come in, byte for byte. As long as these are the same, a newer version of the table changes
-nothing.
+A plan is made again before it is committed, so it is never the very plan that was approved. Its answers are approved:
+the requested change, the guards that were accepted by name, the status of every guard, the evidence of those that do
+not pass, what clients, time travel, and the change data feed lose, the amounts of rows and files, the files that would
+be deleted, and the content of the files whose rows come in, byte for byte. As long as these are the same, a newer
+version of the table changes nothing.
 
 Invariants: two plans with one digest of answers ask for the same change of the same table and were judged alike; a
 plan that answers otherwise than the approved one is not committed under that approval.
@@ -33,7 +33,13 @@ _MOST_NAMED: Final = 5
 
 
 class ChangedAnswer(NamedTuple):
-    """An answer of a plan that is another one: its name, as in `answers_of_plan`, and what changed, as a sentence."""
+    """An answer of a plan that differs.
+
+    Attributes:
+        name: Its key in `answers_of_plan`; ``table`` also for ``tableId``, ``guards`` also for ``evidence``, and
+            ``amounts`` for ``metrics`` and ``estimate``.
+        text: What changed, as a sentence.
+    """
 
     name: str
     text: str
@@ -187,16 +193,16 @@ def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
     if before.get("table") != after.get("table") or before.get("tableId") != after.get("tableId"):
         yield ChangedAnswer("table", "Another table is at this location now.")
     if before.get("intent") != after.get("intent"):
-        yield ChangedAnswer("intent", "Another change is asked for.")
+        yield ChangedAnswer("intent", "Another change is requested.")
     if before.get("source") != after.get("source"):
         yield ChangedAnswer("source", f"The source is now {_contents(after)}. Before: {_contents(before)}.")
     if before.get("accepted") != after.get("accepted"):
-        yield ChangedAnswer("accepted", "Other guards are accepted by name.")
+        yield ChangedAnswer("accepted", "Other guards were accepted by name.")
     yield from (ChangedAnswer("guards", text) for text in _guard_changes(before, after))
     if before.get("readers") != after.get("readers"):
-        yield ChangedAnswer("readers", "Other clients lose reading.")
+        yield ChangedAnswer("readers", "Other clients would lose read access.")
     if before.get("writers") != after.get("writers"):
-        yield ChangedAnswer("writers", "Other clients lose writing.")
+        yield ChangedAnswer("writers", "Other clients would lose write access.")
     if before.get("timeTravel") != after.get("timeTravel"):
         text = f"Time travel: {after.get('timeTravel')} Before: {before.get('timeTravel')}"
         yield ChangedAnswer("timeTravel", text)
@@ -208,7 +214,7 @@ def _changes(before: JsonObject, after: JsonObject) -> Iterator[ChangedAnswer]:
         yield ChangedAnswer("amounts", text)
     if before.get("filesDeleted") != after.get("filesDeleted"):
         numbers = [_member(answers, "filesDeleted").get("number", 0) for answers in (after, before)]
-        yield ChangedAnswer("filesDeleted", f"It deletes other files: {numbers[0]} now, {numbers[1]} before.")
+        yield ChangedAnswer("filesDeleted", f"It would delete other files: {numbers[0]} now, {numbers[1]} before.")
 
 
 def _contents(answers: JsonObject) -> str:
@@ -228,17 +234,17 @@ def _guard_changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
     ]
     for name in changed[:_MOST_NAMED]:
         detail = _member(evidence[1], name).get("detail")
-        told = f": {detail}" if isinstance(detail, str) and detail else "."
+        text = f": {detail}" if isinstance(detail, str) and detail else "."
         if name not in now:
             yield f"The guard {name} no longer applies."
         elif name not in was:
-            yield f"The guard {name} is new, with the result {now[name]}{told}"
+            yield f"The guard {name} is new, with the result {now[name]}{text}"
         elif was[name] != now[name]:
-            yield f"The guard {name} was {was[name]} and is {now[name]} now{told}"
+            yield f"The guard {name} changed from {was[name]} to {now[name]}{text}"
         else:
-            yield f"The guard {name} has another result{told}"
+            yield f"The evidence of the guard {name} changed{text}"
     if len(changed) > _MOST_NAMED:
-        yield f"{len(changed) - _MOST_NAMED} more guards have other results."
+        yield f"{len(changed) - _MOST_NAMED} more guards changed."
 
 
 def _member(value: JsonObject, name: str) -> dict[str, Any]:

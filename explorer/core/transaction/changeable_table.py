@@ -67,7 +67,7 @@ TableT = TypeVar("TableT", bound=ChangeableTable)
 
 
 class TableAround(Generic[TableT]):
-    """What stands around a table and decides how its plans are carried out: a `ChangeableTable` once it has `commit`.
+    """Wraps a table and decides how its plans are carried out: a `ChangeableTable` once it has `commit`.
 
     Args:
         table: The table.

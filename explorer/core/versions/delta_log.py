@@ -117,7 +117,7 @@ class DeltaLog:
         Where a catalog manages the commits, and its response is unknown, the last one that is published.
         """
         recent = self._current.recent().listing
-        if recent.named is not None:
+        if recent.missing_version is not None:
             try:
                 self._reader.check_unmanaged()
             except UnsupportedFeature:

@@ -154,16 +154,16 @@ export class Strip {
 
   // --- places
 
-  // Where an event is: a version, or null beside the axis; and whether it is on the map of the whole history.
+  // Where an event is: a version, or null beside the axis; and whether it is on the overview of the whole history.
   at(event) {
     const layout = this.place._fullLayout;
     if (!layout || !this.meta) return null;
     const box = this.place.getBoundingClientRect();
     const x = event.clientX - box.left - layout._size.l;
     const y = event.clientY - box.top;
-    const map = Boolean(this.meta.whole) && y >= this.meta.bottom - 3;
-    const axis = map ? layout.xaxis2 : layout.xaxis;
-    return { x, map, inside: x >= -2 && x <= layout._size.w + 2, place: axis.p2d(x), perPixel: Math.abs(axis.p2d(1) - axis.p2d(0)) };
+    const overview = Boolean(this.meta.whole) && y >= this.meta.bottom - 3;
+    const axis = overview ? layout.xaxis2 : layout.xaxis;
+    return { x, overview, inside: x >= -2 && x <= layout._size.w + 2, place: axis.p2d(x), perPixel: Math.abs(axis.p2d(1) - axis.p2d(0)) };
   }
 
   version(spot) {
@@ -255,7 +255,7 @@ export class Strip {
     if (event.button !== 0 || !spot?.inside || !this.page) return;
     const [first, last] = this.shown();
     let kind = "compare";
-    if (spot.map) {
+    if (spot.overview) {
       const near = (place) => Math.abs(spot.place - place) < GRIP * spot.perPixel;
       kind = near(this.meta.times ? first : first - 0.5) ? "left" : near(this.meta.times ? last : last + 0.5) ? "right" : spot.place > first && spot.place < last ? "carry" : "brush";
     } else if (this.meta.whole && !event.shiftKey) {
@@ -290,7 +290,7 @@ export class Strip {
     }
     const left = this.place._fullLayout._size.l;
     const [from, to] = [drag.from.x, spot.x].sort((one, other) => one - other);
-    this.band.style.cssText = `left:${left + from}px;width:${to - from}px;` + (drag.from.map ? `top:${this.meta.bottom}px;bottom:0` : "top:0;bottom:0");
+    this.band.style.cssText = `left:${left + from}px;width:${to - from}px;` + (drag.from.overview ? `top:${this.meta.bottom}px;bottom:0` : "top:0;bottom:0");
   }
 
   up(event) {
@@ -301,10 +301,10 @@ export class Strip {
     this.band = null;
     const spot = this.at(event);
     // Plotly's cover takes the second click of two, so their times tell them apart.
-    const twice = !drag.far && !drag.from.map && event.timeStamp - (this.clicked || 0) < TWICE;
+    const twice = !drag.far && !drag.from.overview && event.timeStamp - (this.clicked || 0) < TWICE;
     this.clicked = drag.far ? 0 : event.timeStamp;
     if (twice && this.meta.whole) return this.all();
-    if (!drag.far) return drag.from.map ? this.centre(drag.from.place) : this.choose(drag.version, drag.shift);
+    if (!drag.far) return drag.from.overview ? this.centre(drag.from.place) : this.choose(drag.version, drag.shift);
     this.slot.classList.remove("dragging");
     if (drag.kind === "compare") {
       const end = this.version(spot);
@@ -354,7 +354,7 @@ export class Strip {
       this.preview(first + by, last + by);
     } else {
       const factor = Math.exp(Math.max(-0.5, Math.min(0.5, event.deltaY / 400)));
-      const at = spot.map ? (first + last) / 2 : first + (last - first) * Math.max(0, Math.min(1, spot.x / this.place._fullLayout._size.w));
+      const at = spot.overview ? (first + last) / 2 : first + (last - first) * Math.max(0, Math.min(1, spot.x / this.place._fullLayout._size.w));
       this.preview(at - (at - first) * factor, at + (last - at) * factor);
     }
     window.clearTimeout(this.turning);

@@ -34,6 +34,7 @@ class _SparkEngine:
     """Spark as the engine of a job; PySpark is imported when it runs, so a missing package is the job's error."""
 
     is_shared = True
+    first_phase = "Planning"
 
     def __init__(self, evaluates: str | None) -> None:
         self._evaluates = evaluates
@@ -60,7 +61,8 @@ class _SparkEngine:
         finally:
             tasks.end()
 
-    def failure_of(self, error: Exception) -> ExplorerError:
+    def failure_of(self, error: Exception, phase: str) -> ExplorerError:
+        del phase  # Spark names what failed
         from explorer.spark.engine.failures import failure_of
 
         return failure_of(error)

@@ -229,7 +229,7 @@ def _meaning(request: ApprovalRequest) -> tuple[str, str]:
         case "asked":
             return "Waiting for approval", "Another person must read this plan, then approve or decline it."
         case "approved":
-            return f"Approved by {approver}", f"{request.asked_by.name} can commit it now."
+            return f"Approved by {approver}", _who_commits(request, approver)
         case "committing":
             return (
                 "Commit in progress",
@@ -245,6 +245,16 @@ def _meaning(request: ApprovalRequest) -> tuple[str, str]:
             return "Withdrawn", "Nothing was written."
         case "stale":
             return "Stale: the plan has changed", f"{request.last.note} Nothing was written."
+
+
+def _who_commits(request: ApprovalRequest, approver: str) -> str:
+    """Return who can commit an approved request: its maker, or either person where its own commit did not succeed."""
+    if request.commits == "maker":
+        return f"{request.asked_by.name} can commit it now."
+    people = f"{request.asked_by.name} or {approver}"
+    if request.last.what == "failed":
+        return f"It was to commit by itself, but that commit did not happen. {people} can commit it now."
+    return f"It commits by itself. If it does not, {people} can commit it."
 
 
 def _amounts(request: ApprovalRequest) -> list[tuple[str, str]]:

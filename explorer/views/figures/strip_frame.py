@@ -34,7 +34,7 @@ class Frame:
         width: Pixels, labels included.
         left: Pixels for the labels of the rows.
         folded: The bars alone, in one low row.
-        whole: The table's first and last version, if the map of all is drawn below.
+        whole: The table's first and last version, if the overview of all is drawn below.
         lead: Whether versions before the first one are gone from the log.
     """
 

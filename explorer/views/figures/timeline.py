@@ -41,7 +41,7 @@ def timeline_figure(
         theme: Colours.
         frame: The size.
         lanes: Stripes under the bars.
-        history: All versions, for the map below; none is drawn without it.
+        history: All versions, for the overview below; none is drawn without it.
     """
     rows = StripRows.of(timeline, frame, lanes, mapped=history is not None)
     axis_, reach, marks = StripAxis.of(timeline, frame), Reach.of(timeline), Marks(timeline, theme, frame)
@@ -95,7 +95,7 @@ def timeline_ends(
         timeline, theme, frame, lanes: As for the figure.
         version: The chosen end (yellow).
         compared: The other end (dashed).
-        mapped: The figure has the map of the whole history.
+        mapped: The figure has the overview of the whole history.
     """
     rows = StripRows.of(timeline, frame, lanes, mapped=mapped)
     axis_ = StripAxis.of(timeline, frame)
@@ -173,7 +173,7 @@ def _map(history: Timeline, theme: Theme, frame: Frame) -> list[Part]:
 
 
 def _brush(timeline: Timeline, theme: Theme, rows: StripRows, version: int, other: int | None) -> list[Part]:
-    """Return the window on the map: a box and its two handles, always the first three; then the two ends."""
+    """Return the window on the overview: a box and its two handles, always the first three; then the two ends."""
     top = rows.share(MAP)
     left, right = timeline.range
     outline = {"color": theme.accent, "width": 1.4}

@@ -1,4 +1,4 @@
-"""Who did what on the served tables: the lines of the server's record, and the commits that the logs name.
+"""Who did what on the served tables: the entries of the server's record, and the commits that the logs name.
 
 Invariants: what both name is one line, with what both say of it. The logs also name commits of other servers and of the
 command line, of tables that were read, and the journal the maintenance of this user that no commit records; how many
@@ -29,7 +29,7 @@ class ActivityLine:
 
     Attributes:
         time: When.
-        kind: As of a line of the record; ``commit`` for a commit of a log.
+        kind: As of an entry of the record; ``commit`` for a commit of a log.
         user: Who; empty if not known.
         address: The network address of the request; empty if not known.
         table: The served name; empty for what concerns none.
@@ -99,7 +99,7 @@ def activity(
     Args:
         address: Its filter covers table, person, operation, outcome, and reason.
         summaries: The tables, as far as they are known.
-        entries: The newest lines of the record, newest first; None where there is none.
+        entries: The newest entries of the record, newest first; None where there is none.
         cut: The record has older lines.
     """
     logged = {
@@ -155,7 +155,7 @@ def _recorded(entries: Sequence[RecordEntry], logged: dict[tuple[str, int | str]
         if event.outcome in _ENDED:
             ended.add(event.refers_to)
         elif event.outcome == "begun" and entry.number in ended:
-            continue  # the line of its end says more
+            continue  # the entry of its end says more
         in_log = None
         if event.outcome == "committed":
             named = event.digest if event.kind == "maintenance" else event.version

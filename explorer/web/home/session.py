@@ -64,7 +64,7 @@ class HomeSession(Session):
         catalog: The served tables.
         host: Shows the page.
         query, theme, screen, entry, later: As for `Session`.
-        kept: How the person has the list: since the last visit, with what on top.
+        list_view: How the person has the list: since the last visit, with what on top.
     """
 
     kind: ClassVar[str] = "home"
@@ -78,12 +78,12 @@ class HomeSession(Session):
         *,
         screen: Screen | None = None,
         entry: Entry | None = None,
-        kept: ListView | None = None,
+        list_view: ListView | None = None,
         later: bool = False,
     ) -> None:
         self._catalog = catalog
         known = host.identity.known_by is not KnownBy.LOCAL
-        self._how = replace(kept or ListView(kept=KeptRecord()), known=known)
+        self._list_view = replace(list_view or ListView(kept=KeptRecord()), known=known)
         self._notices = ""
         self._drawn_at = 0.0
         self._reading = HomeReading(catalog, self._read_some)
@@ -169,10 +169,12 @@ class HomeSession(Session):
                 self._reading.begin(self._wanted(address), patience=patience)
             progress, rows = self._progress(), self._reading.rows(refs)
             if address.show == "timeline":
-                rendered = timeline_page(self._catalog, address, rows, progress, self._how, listing=listing)
+                rendered = timeline_page(self._catalog, address, rows, progress, self._list_view, listing=listing)
             else:
-                since, how = self._how.since, self._how
-                rendered = home_page(self._catalog, address, rows, progress, since, listing=listing, shown=how)
+                since, list_view = self._list_view.since, self._list_view
+                rendered = home_page(
+                    self._catalog, address, rows, progress, since, listing=listing, list_view=list_view
+                )
             self._drawn_at = time.monotonic()
             self._is_complete = not (rendered.pending or progress.running or listing.searching)
             return rendered
@@ -182,11 +184,11 @@ class HomeSession(Session):
 
     def _wanted(self, address: Address) -> list[TableRef]:
         """The tables to be read: those on show, and the others after them, unless they are many."""
-        found = filtered(address, self._reading.rows(self._listed), self._how.kept).rows
+        found = filtered(address, self._reading.rows(self._listed), self._list_view.kept).rows
         if address.show == "timeline":
             shown = [row.ref for row in found[(address.page_number - 1) * LANES :][:LANES]]
         else:
-            shown = [row.ref for row in list_page(address, found, self._how).rows]
+            shown = [row.ref for row in list_page(address, found, self._list_view).rows]
         if len(self._listed) > _ALL_READ and not self._reads_all:
             return shown
         names = {ref.name for ref in shown}
@@ -226,7 +228,9 @@ class HomeSession(Session):
         self._listed = listing.refs
         rows = self._reading.rows(listing.refs)
         self.drawing.send_again("lead")
-        self.drawing.patch(search_lines(self._catalog, address_of(self.query), rows, listing, self._how), self.newest)
+        self.drawing.patch(
+            search_lines(self._catalog, address_of(self.query), rows, listing, self._list_view), self.newest
+        )
 
     def _stop_search(self, message: Message) -> None:
         self._visit.stop()
@@ -259,8 +263,8 @@ class HomeSession(Session):
             if address.show == "timeline":
                 self.draw_again()
                 return
-            around |= around_list(address, filtered(address, known, self._how.kept), self._how.since)
-        rows = home_rows(summaries, self.shown.rows, self._how.since, address=address, shown=self._how)
+            around |= around_list(address, filtered(address, known, self._list_view.kept), self._list_view.since)
+        rows = home_rows(summaries, self.shown.rows, self._list_view.since, address=address, list_view=self._list_view)
         # What these are parts of is sent again when the reading ends, though it then reads as it did at first.
         self.drawing.send_again("lead")
         self.drawing.patch(rows | around, self.newest)
@@ -276,18 +280,18 @@ class HomeSession(Session):
 
     def _mark_seen(self, message: Message) -> None:
         """Count new commits from now on; the browser keeps the time for the next visit."""
-        self._how = replace(self._how, since=datetime.now(UTC))
+        self._list_view = replace(self._list_view, since=datetime.now(UTC))
         self.show_same(message)
 
     def _pin(self, message: Message) -> None:
         """Show the tables on top that the browser keeps there."""
-        self._how = replace(self._how, pins=names_in(message.text("pins", _LONGEST)))
+        self._list_view = replace(self._list_view, pins=names_in(message.text("pins", _LONGEST)))
         self.show_same(message)
 
     def _deal_with_notice(self, message: Message) -> None:
         """Acknowledge or snooze a notice, once that it is about to be is in the record."""
         board, host = self._catalog.notices, self.host
-        if board is None or not self._how.known:
+        if board is None or not self._list_view.known:
             raise NotAllowed("The server does not know who you are. Sign in, or run: delta-explorer notices")
         name, choice = message.text("notice"), message.text("choice")
         reason = message.text("reason", _LONGEST)
@@ -320,7 +324,7 @@ class HomeSession(Session):
                 self.drawing.patch({"home-notices": html}, self.newest)
             self._notices = html
 
-        work = partial(notices_part, self._catalog, known=self._how.known)
+        work = partial(notices_part, self._catalog, known=self._list_view.known)
         self.tasks.compute(WORKING, self.newest, work, shown)
 
     def _tell_commits(self, message: Message) -> None:

@@ -113,23 +113,23 @@ class ListPage:
 
 
 def list_page(
-    address: Address, matching: Sequence[TableSummary], shown: ListView = ListView()
+    address: Address, matching: Sequence[TableSummary], list_view: ListView = ListView()
 ) -> ListPage:  # it is frozen
     """Return the page of the list that an address asks for.
 
     Args:
         address: The order, the groups, the page.
         matching: The tables that match it.
-        shown: How the person has the list.
+        list_view: How the person has the list.
     """
     key = address.sort.removeprefix("-") or "name"
     descending = address.sort.startswith("-")
-    matches = _sorted(list(matching), key, shown.since, descending=descending)
-    groups = _counted_groups(address, matches, shown) if key == "name" and address.grouping != "none" else {}
+    matches = _sorted(list(matching), key, list_view.since, descending=descending)
+    groups = _counted_groups(address, matches, list_view) if key == "name" and address.grouping != "none" else {}
     if groups:
-        matches.sort(key=lambda row: _place_of(address, row, shown), reverse=descending)
-    if shown.pins:
-        matches.sort(key=lambda row: row.ref.name not in shown.pins)
+        matches.sort(key=lambda row: _place_of(address, row, list_view), reverse=descending)
+    if list_view.pins:
+        matches.sort(key=lambda row: row.ref.name not in list_view.pins)
     pages = max(1, -(-len(matches) // PAGE))
     page = min(address.page_number, pages)
     rows = tuple(matches[(page - 1) * PAGE : page * PAGE])
@@ -144,7 +144,7 @@ def home_page(
     since: datetime | None = None,
     *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
-    shown: ListView | None = None,
+    list_view: ListView | None = None,
 ) -> Rendered:
     """Return the list of tables.
 
@@ -155,20 +155,20 @@ def home_page(
         progress: How far reading them is; None if all are read.
         since: The last visit; None if not known.
         listing: How far the search for them is.
-        shown: How the person has the list; with ``since`` alone unless given.
+        list_view: How the person has the list; with ``since`` alone unless given.
     """
     if address.show == "activity":
         return _activity_page(catalog, address, summaries, progress)
-    shown = shown or ListView(since)
-    found = filtered(address, summaries, shown.kept)
-    page = list_page(address, found.rows, shown)
+    list_view = list_view or ListView(since)
+    found = filtered(address, summaries, list_view.kept)
+    page = list_page(address, found.rows, list_view)
     names = {row.ref.name for row in summaries}
     values = filter_values(address, found) | {
         "list": page,
-        "groups": _groups(address, page, shown),
-        "recent": [name for name in shown.recent if name in names],
+        "groups": _groups(address, page, list_view),
+        "recent": [name for name in list_view.recent if name in names],
         "morning": morning(found.rows, since, outside=found.needing_outside),
-        "requests": home_requests(shown.approvals),
+        "requests": home_requests(list_view.approvals),
         "spark_days": SPARK_DAYS,
         "roots": catalog.roots.locations,
         "notes": [root.note for root in catalog.roots.named if root.note],
@@ -178,7 +178,7 @@ def home_page(
         "progress": progress,
         "board": None if catalog.notices is None else catalog.notices.board(),
         "snoozes": SNOOZES,
-        "known": shown.known,
+        "known": list_view.known,
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
     ids = frozenset(row.row_id for row in page.rows)
@@ -211,12 +211,12 @@ def home_rows(
     since: datetime | None = None,
     *,
     address: Address = Address(),  # noqa: B008  # it is frozen
-    shown: ListView | None = None,
+    list_view: ListView | None = None,
 ) -> dict[str, str]:
     """Return the rows of tables whose ids are shown, as HTML by the row's id."""
-    shown = shown or ListView(since)
+    list_view = list_view or ListView(since)
     rows = (row for row in summaries if row.row_id in ids)
-    return {row.row_id: render("home-row", item=_row(row, address, shown), address=address) for row in rows}
+    return {row.row_id: render("home-row", item=_row(row, address, list_view), address=address) for row in rows}
 
 
 def around_list(address: Address, found: Filtered, since: datetime | None) -> dict[str, str]:
@@ -236,13 +236,13 @@ def progress_line(progress: Progress) -> str:
 
 
 def search_lines(
-    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, shown: ListView
+    catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, list_view: ListView
 ) -> dict[str, str]:
     """Return the parts of the list that count while tables are searched for, as HTML by the id of the element."""
-    found = filtered(address, summaries, shown.kept)
+    found = filtered(address, summaries, list_view.kept)
     values = filter_values(address, found) | {
         "listing": listing,
-        "list": list_page(address, found.rows, shown),
+        "list": list_page(address, found.rows, list_view),
         "roots": catalog.roots.locations,
     }
     return {name: render(name, **values) for name in ("home-search", "home-count", "home-status")}
@@ -262,18 +262,18 @@ def filter_values(address: Address, found: Filtered) -> dict[str, object]:
     }
 
 
-def _groups(address: Address, page: ListPage, shown: ListView) -> list[TableGroup]:
+def _groups(address: Address, page: ListPage, list_view: ListView) -> list[TableGroup]:
     """Return the rows of a page in their groups: pinned ones, then those of each place, or all others."""
     parts: list[tuple[str, str, list[_Row]]] = []
     for row in page.rows:
-        pinned = row.ref.name in shown.pins
-        key = _place_of(address, row, shown)[0] if page.groups and not pinned else ""
+        pinned = row.ref.name in list_view.pins
+        key = _place_of(address, row, list_view)[0] if page.groups and not pinned else ""
         kind = "pinned" if pinned else "place" if page.groups else ""
         if not parts or parts[-1][:2] != (kind, key):
             parts.append((kind, key, []))
         alone = kind == "place" and address.grouping == ""
-        parts[-1][2].append(_row(row, address, shown, alone=alone))
-    pins = sum(row.ref.name in shown.pins for row in page.rows)
+        parts[-1][2].append(_row(row, address, list_view, alone=alone))
+    pins = sum(row.ref.name in list_view.pins for row in page.rows)
     counts = page.groups | {"": pins}
     titles = {"catalog": "in no catalog", "owner": "without a known owner"}
     return [
@@ -285,11 +285,11 @@ def _groups(address: Address, page: ListPage, shown: ListView) -> list[TableGrou
     ]  # fmt: skip
 
 
-def _counted_groups(address: Address, matches: Iterable[TableSummary], shown: ListView) -> dict[str, int]:
-    return dict(Counter(_place_of(address, row, shown)[0] for row in matches if row.ref.name not in shown.pins))
+def _counted_groups(address: Address, matches: Iterable[TableSummary], list_view: ListView) -> dict[str, int]:
+    return dict(Counter(_place_of(address, row, list_view)[0] for row in matches if row.ref.name not in list_view.pins))
 
 
-def _place_of(address: Address, row: TableSummary, _shown: ListView) -> tuple[str, str]:
+def _place_of(address: Address, row: TableSummary, _list_view: ListView) -> tuple[str, str]:
     """Return the group of a row, and its place in it."""
     if address.grouping == "":
         return row.ref.folder, row.ref.title.casefold()
@@ -297,8 +297,8 @@ def _place_of(address: Address, row: TableSummary, _shown: ListView) -> tuple[st
     return named or _NO_PLACE, row.ref.name.casefold()
 
 
-def _row(row: TableSummary, address: Address, shown: ListView, *, alone: bool | None = None) -> _Row:
-    new, pinned = new_commits(row, shown.since) or 0, row.ref.name in shown.pins
+def _row(row: TableSummary, address: Address, list_view: ListView, *, alone: bool | None = None) -> _Row:
+    new, pinned = new_commits(row, list_view.since) or 0, row.ref.name in list_view.pins
     wanted = address.column.casefold()
     named = [name for name, _ in row.traits.columns if wanted in name.casefold()] if wanted else []
     if alone is None:

@@ -61,7 +61,7 @@ class LaneRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineMap:
+class TimelineOverview:
     """The days before, when they begin, in words too, and the part of them that is shown, as shares of all of them."""
 
     days: tuple[Day, ...]
@@ -77,7 +77,7 @@ def timeline_page(
     address: Address,
     summaries: Sequence[TableSummary],
     progress: Progress | None,
-    shown: ListView,
+    list_view: ListView,
     *,
     listing: TableListing = TableListing(),  # noqa: B008  # it is frozen
     now: datetime | None = None,
@@ -89,7 +89,7 @@ def timeline_page(
         address: The range, the filters, the order.
         summaries: The tables, as far as they are known.
         progress: How far reading them is.
-        shown: How the person has the list.
+        list_view: How the person has the list.
         listing: How far the search for tables is.
         now: The present; the clock's unless given.
 
@@ -97,8 +97,8 @@ def timeline_page(
         RequestError: The address names no range.
     """
     now = now or datetime.now(UTC)
-    axis = time_range(address.range, now, shown.since)
-    found = filtered(address, summaries, shown.kept, now)
+    axis = time_range(address.range, now, list_view.since)
+    found = filtered(address, summaries, list_view.kept, now)
     rows = lane_rows(address, found.rows, axis)
     pages = max(1, -(-len(rows) // LANES))
     page = min(address.page_number, pages)
@@ -108,7 +108,7 @@ def timeline_page(
         "range_words": _range_words(axis),
         "labelled": _labelled(axis),
         "ranges": tuple(SPANS),
-        "since": shown.since,
+        "since": list_view.since,
         "hour": HOUR,
         "rows": on_page,
         "page": page,
@@ -117,7 +117,7 @@ def timeline_page(
         "commits": sum(row.lane.commits for row in rows if row.lane is not None),
         "orders": _ORDERS,
         "overview": _overview(found.rows, axis),
-        "morning": morning(found.rows, shown.since, most=_NEEDS, outside=found.needing_outside),
+        "morning": morning(found.rows, list_view.since, most=_NEEDS, outside=found.needing_outside),
         "progress": progress,
         "listing": listing,
         "has_files": any(row.lane is not None and row.lane.unit == "files" for row in on_page),
@@ -201,13 +201,13 @@ def _labelled(axis: TimeRange) -> list[TimeTick]:
     return [tick for tick in axis.ticks() if tick.share < 1 - _ROOM / 2 and not -_ROOM < tick.share - now < _ROOM / 2]
 
 
-def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineMap:
+def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineOverview:
     """Return the days before the end of the range, or before now if it is among them."""
     end = max(axis.now, axis.end) if axis.end > axis.now - _DAYS * DAY else axis.end
     start = end - end % DAY - (_DAYS - 1) * DAY
     days = overview((row.lane for row in rows if row.lane is not None), start, _DAYS)
     whole = _DAYS * DAY
     first, last = (min(max((time - start) / whole, 0.0), 1.0) for time in (axis.start, axis.end))
-    return TimelineMap(
+    return TimelineOverview(
         tuple(days), start, start + whole, first, last, f"{from_milliseconds(start):%d %b %Y}".lstrip("0")
     )

@@ -59,7 +59,7 @@ class Window:
             self.session = TableSession(tables, self.host, query, "light", entry=entry, early_spark=early_spark)
         else:
             kept = ListView(kept=KeptRecord(), approvals=approvals)
-            self.session = HomeSession(tables, self.host, query, "light", entry=entry, kept=kept)
+            self.session = HomeSession(tables, self.host, query, "light", entry=entry, list_view=kept)
         if wait and not silent:
             self.ask("go", query=query)
         elif not silent:

@@ -133,7 +133,7 @@ def test_pinned_tables_are_on_top_of_the_list_and_those_opened_last_above_it(lak
     listed = html[html.index("<tbody>", html.index("All tables")) :]
     assert listed.index("Pinned") < listed.index("<b>returns</b>") < listed.index("<b>orders</b>")
     assert 'aria-pressed="true"' in listed
-    recent = home_page(lake, Address(), known(lake), shown=ListView(recent=("lake/sales/orders", "lake/gone")))
+    recent = home_page(lake, Address(), known(lake), list_view=ListView(recent=("lake/sales/orders", "lake/gone")))
     above = recent.regions["lead"].partition("<tbody>")[0]
     assert "Opened last" in above
     assert "lake/gone" not in above

@@ -1,6 +1,6 @@
-"""Commands about what several people do with tables: the record of activity, approvals, and notices.
+"""Commands for several people who share tables: the record of activity, approvals, and notices.
 
 In: the configuration, and the files that a server shares with the command line.
-Out: lines of the record, requests for approval and what becomes of them, notices and what people do about them.
-Always: the person is the user of the operating system who runs the command.
+Out: entries of the record, requests for approval and their outcomes, notices and how people dealt with them.
+Always: the person is the user of the operating system who runs the command; no option or variable changes that.
 """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -22,9 +22,9 @@ from explorer.cli.arguments import JsonFlag
 from explorer.cli.named_times import moment_of
 from explorer.cli.output import emit, facts, listing, note
 from explorer.cli.two_people import open_requests_since, system_name
-from explorer.core.errors import ExplorerError, RequestError, TableNotFound
+from explorer.core.errors import RequestError, TableNotFound
 from explorer.core.protocol.json_values import JsonRecord
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.times import before, period
 from explorer.variables import ACTIVITY_VARIABLE
 
 _FOUND = 1
@@ -37,10 +37,10 @@ class RecordVerified(JsonRecord, frozen=True, kw_only=True):
     Attributes:
         record: The file that is written; those that were rotated away are beside it.
         valid: No problem was found.
-        lines: Lines that were read.
-        first_number: The number of the first one, which is 1 if none is missing; null without lines.
+        lines: Entries that were read.
+        first_number: The number of the first one, which is 1 if none is missing; null without entries.
         last_number: That of the last one.
-        head: SHA-256 of the last line. Keep it elsewhere, for --expect.
+        head: SHA-256 of the last entry. Keep it elsewhere, for --expect.
         problems: What is not as it was written.
     """
 
@@ -60,8 +60,8 @@ class RecordArchived(JsonRecord, frozen=True, kw_only=True):
         record: The file that is written.
         archive: The folder of the archive.
         files: Names of the files that were moved there, oldest first; none if there was nothing to archive.
-        last_number: The number of the last line that was archived; null if nothing was.
-        head: SHA-256 of that line; null if nothing was. It is the head of the archive.
+        last_number: The number of the last entry that was archived; null if nothing was.
+        head: SHA-256 of that entry; null if nothing was. It is the head of the archive.
     """
 
     record: str
@@ -88,7 +88,7 @@ def activity(
         typer.Option(
             "--expect",
             metavar="DIGEST",
-            help="With --verify: the head that an earlier check printed, which must be that of a line. Repeatable.",
+            help="With --verify: a head that an earlier check printed, which an entry must have. Repeatable.",
         ),
     ] = None,
     archive: Annotated[
@@ -101,44 +101,62 @@ def activity(
         ),
     ] = None,
     keep: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--keep", metavar="INTERVAL", help="With --archive: files with a newer line stay (default: 30 days)."
+            "--keep",
+            metavar="INTERVAL",
+            help=f"With --archive: files with a newer entry stay (default: {_KEEP}).",
+            show_default=False,
         ),
-    ] = _KEEP,
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="TIME", help="Only lines from a time on, for example yesterday, or of '7 days'."
+            "--since", metavar="TIME", help="Only entries from a time on, for example yesterday, or of '7 days'."
         ),
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only lines of this person.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Only entries of this person.")] = "",
     on: Annotated[
-        str, typer.Option("--table", metavar="NAME", help="Only lines of this table, or of those below this folder.")
+        str, typer.Option("--table", metavar="NAME", help="Only entries of this table, or of those below this folder.")
     ] = "",
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help=f"Only lines of this kind: {', '.join(KINDS)}.")
+        str, typer.Option("--kind", metavar="KIND", help=f"Only entries of this kind: {', '.join(KINDS)}.")
     ] = "",
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N lines (default: all).")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the newest N entries (default: all).")
     ] = None,
     cloud_events: Annotated[
-        bool, typer.Option("--cloud-events", help="Print each line as a CloudEvent 1.0, as JSON.")
+        bool, typer.Option("--cloud-events", help="Print each entry as a CloudEvent 1.0, as JSON.")
     ] = False,
     json: JsonFlag = False,
 ) -> int:
     """Show who did what, newest first: opened rows, exports, plans, commits, maintenance, sign-ins, and refusals.
 
-    With --verify, check the chain of digests instead: exit code 1 if a line was changed, removed, or added. A record
+    With --verify, check the chain of digests instead: exit code 1 if an entry was changed, removed, or added. A record
     that was rewritten together with its head is only found with --expect.
 
     A record only grows: nothing is deleted by itself. With --archive, files that are older than --keep are copied,
-    compared, and then deleted from the record, which a line of it says. The folder is a record, too, with the same
-    command.
+    compared, and then deleted from the record, and an entry records this. The folder is a record as well, which the
+    same command reads.
     """
+    of_entries = {
+        "--since": since,
+        "--by": by,
+        "--table": on,
+        "--kind": kind,
+        "--limit": limit,
+        "--cloud-events": cloud_events,
+    }
+    if archive is not None:
+        _refuse("--archive", {"--verify": verify, "--expect": expect, **of_entries})
+    elif verify:
+        _refuse("--verify", {"--keep": keep, **of_entries})
+    elif expect or keep:
+        option, mode = ("--expect", "--verify") if expect else ("--keep", "--archive")
+        raise RequestError(f"{option} needs {mode}.", field=option)
     files = _files(place)
     if archive is not None:
-        return _archived(files, archive, keep, as_json=json)
+        return _archived(files, archive, keep or _KEEP, as_json=json)
     if verify:
         return _verified(files, tuple(expect or ()), as_json=json)
     if kind and kind not in KINDS:
@@ -155,9 +173,16 @@ def activity(
         listing(
             ["time", "who", "from", "what", "table", "version", "outcome"],
             _rows(found),
-            f"The record {files.current} has no such line.",
+            f"The record {files.current} has no such entry.",
         )
     return 0
+
+
+def _refuse(mode: str, options: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing beside another one."""
+    for option, value in options.items():
+        if value not in (None, "", [], False):
+            raise RequestError(f"{option} has no effect with {mode}. Leave one of them out.", field=option)
 
 
 def _files(place: Path | None) -> RecordFiles:
@@ -176,8 +201,8 @@ def _files(place: Path | None) -> RecordFiles:
 
 
 def _since(text: str) -> datetime:
-    with suppress(ExplorerError, ValueError, OverflowError):
-        return datetime.now(UTC) - interval({"--since": text}, "--since", timedelta())
+    with suppress(RequestError):
+        return before(datetime.now(UTC), period(text, "--since"))
     try:
         return moment_of(text)
     except RequestError as error:
@@ -207,8 +232,9 @@ def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> 
 
     now = datetime.now(UTC)
     # What open requests for approval rest on stays, however old it is.
-    before = min(filter(None, (now - interval({"--keep": keep}, "--keep", timedelta()), open_requests_since())))
-    done = archive(ActivityRecord(files.current, program=PROGRAM), folder, before=before, person=system_name())
+    kept = before(now, period(keep, "--keep", or_zero=True))
+    until = min(filter(None, (kept, open_requests_since())))
+    done = archive(ActivityRecord(files.current, program=PROGRAM), folder, before=until, person=system_name())
     document = RecordArchived(
         record=str(files.current),
         archive=str(folder.expanduser().absolute()),
@@ -222,7 +248,7 @@ def _archived(files: RecordFiles, folder: Path, keep: str, *, as_json: bool) -> 
         note(f"No closed file of {files.current} is wholly older than {keep}, or needed no more. Nothing was moved.")
     else:
         note(
-            f"Moved {fmt.plural(len(done.files), 'file')} with the lines up to {done.end.number:,} to "
+            f"Moved {fmt.plural(len(done.files), 'file')} with the entries up to {done.end.number:,} to "
             f"{document.archive}. To check them: delta-explorer activity {folder / files.current.name} --verify"
         )
     return 0
@@ -246,8 +272,8 @@ def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -
             "Activity record",
             [
                 ("record", document.record),
-                ("lines", document.lines),
-                *([] if check.start is None else [("archived before", f"lines up to {check.start.number:,}")]),
+                ("entries", document.lines),
+                *([] if check.start is None else [("archived before", f"entries up to {check.start.number:,}")]),
                 ("head", document.head),
             ],
         )
@@ -261,6 +287,6 @@ def _verified(files: RecordFiles, expected: tuple[str, ...], *, as_json: bool) -
             note(f"To check the archive that comes before: {expect}")
         if document.valid:
             note(
-                "Every line is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."
+                "Every entry is as it was written. Keep the head elsewhere: with --expect, a rewritten record is found."
             )
     return 0 if document.valid else _FOUND

@@ -37,10 +37,11 @@ class ApprovalDocument(JsonRecord, frozen=True, kw_only=True):
         reason: Why; the commit records it.
         asked_by, asked_at: Who asked, and when.
         approved_by: Who approved it; null before that.
-        note: What was said last: of a stale request, what changed.
-        changed: Of a stale request, which answers of the plan changed: ``source`` is the content of the files whose
-            rows come in; ``table``, ``intent``, ``guards``, ``readers``, ``writers``, ``timeTravel``, ``changeFeed``,
-            ``amounts`` and ``filesDeleted`` as `explorer.core.transaction.approval` has them.
+        note: The note of the last step; of a stale request, what changed.
+        changed: Of a stale request, which answers of the plan changed: ``table``, ``intent``, ``source`` (the content
+            of the files whose rows come in), ``accepted``, ``guards``, ``readers``, ``writers``, ``timeTravel``,
+            ``changeFeed``, ``amounts`` (the metrics and the estimate), and ``filesDeleted``; see
+            `explorer.core.transaction.approval.ChangedAnswer`.
         source: What the files contain whose rows come in: ``files``, ``bytes`` and ``sha256``, which is that of the
             file, or of a folder that of what ``sha256sum`` prints of its files; null without such files.
         commits: ``maker`` or ``itself``: who commits it once it is approved.
@@ -82,7 +83,7 @@ def approvals(
 ) -> None:
     """List the requests for approval that are open, newest first.
 
-    Which changes need a second person is set by the tables [[two_people]] of the configuration.
+    [[two_people]] in the configuration sets which changes need a second person.
     """
     own = _required()
     wanted = None if table is None else own.target(location_of(table)).name
@@ -110,14 +111,16 @@ def approvals(
 def approve(
     number: NumberArgument,
     *,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Note for the other person and the record.")] = "",
+    note: Annotated[
+        str, typer.Option("--note", metavar="TEXT", help="Note for the other person; it is kept with the request.")
+    ] = "",
     json: JsonFlag = False,
 ) -> int:
-    """Approve a request of another person, once its plan was made again on the newest version.
+    """Approve a request of another person, after planning its change again on the newest version.
 
-    You are the user of the operating system who runs this. If the plan answers otherwise than when it was asked for,
-    the request becomes stale, and nothing is approved: exit code 5. Where the configuration says that an approved
-    change commits by itself, it is committed at once.
+    You are the user of the operating system who runs this. If the new plan differs in what is approved, such as a
+    guard, the affected clients, the amounts, or the source of rows, the request becomes stale and nothing is approved:
+    exit code 5. An approved change is committed at once if the configuration says that it commits by itself.
     """
     own = _required()
     request = own.decisions.shelf.get(number)
@@ -202,7 +205,7 @@ def _required() -> CommandApprovals:
     own = command_approvals()
     if own is None:
         raise RequestError(
-            "No change needs a second person in this configuration. Tables [[two_people]] in it set which do.",
+            "No change needs a second person in this configuration. [[two_people]] sets which changes do.",
             field="two_people",
         )
     return own
@@ -235,8 +238,11 @@ def _print(request: ApprovalRequest, *, as_json: bool) -> None:
         case "asked":
             note(f"Another person can approve it: delta-explorer approve {document.number}")
         case "approved":
-            note(f"{fmt.plain(document.asked_by)} can commit it now, with delta-explorer commit or in the Edit tab.")
+            people = [request.asked_by.name]
+            if request.commits == "itself" and document.approved_by:
+                people.append(document.approved_by)  # its own commit did not succeed, and either of them can repeat it
+            note(f"{fmt.plain(' or '.join(people))} can commit it now, with delta-explorer commit or in the Edit tab.")
         case "stale":
-            note("The plan is no longer the one that was asked for. Make a new plan and ask again.")
+            note("The change would no longer be the one that was requested. Make a new plan and ask again.")
         case _:
             pass

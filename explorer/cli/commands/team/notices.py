@@ -12,15 +12,16 @@ from explorer import formatting as fmt
 from explorer.activity.event import Event
 from explorer.cli.arguments import JsonFlag
 from explorer.cli.in_force import in_force
-from explorer.cli.notice_desk import activity_record, notice_book, user_name
+from explorer.cli.notice_desk import activity_record, notice_book
 from explorer.cli.output import emit, listing, note
-from explorer.cli.two_people import settle_notices
-from explorer.core.errors import CorruptTable, RequestError, StorageError
+from explorer.cli.two_people import settle_notices, system_name
+from explorer.core.errors import RequestError, StorageError
 from explorer.core.protocol.json_values import JsonRecord
+from explorer.core.protocol.times import period
 from explorer.core.versions.commits.time_words import NO_TIME, stated_time
 from explorer.notices.book import NoticeBook, PostedNotice
 from explorer.notices.sender import deliveries, trial_message
-from explorer.notices.settings import checked_channels, period
+from explorer.notices.settings import checked_channels
 
 _FAILED: Final = 1
 _SHOWN: Final = 8
@@ -104,7 +105,7 @@ def _dealt_with(book: NoticeBook, action: NoticesAction, key: str, reason: str, 
     if not reason.strip():
         raise RequestError("A reason is missing. Give --reason, for others to read.", field="reason")
     ends = None if action == "acknowledge" else _time(until)
-    found, by = book.find(key), user_name()
+    found, by = book.find(key), system_name()
     record = activity_record()
     if record is not None:
         # On the disk before it is done, as everything in the record.
@@ -129,7 +130,7 @@ def _time(text: str | None) -> datetime:
     now = datetime.now(UTC)
     try:
         return now + period(text, "until")
-    except (RequestError, CorruptTable, OverflowError):
+    except (RequestError, OverflowError):
         pass
     try:
         return stated_time(text, now).moment

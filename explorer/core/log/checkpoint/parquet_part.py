@@ -38,7 +38,7 @@ from explorer.core.protocol.statistics.json_statistics import (
     ParsedTexts,
     StatisticsLeaf,
     parse_either,
-    parse_texts,
+    parse_parts,
     some_of,
 )
 from explorer.core.protocol.statistics.present_leaves import MANY_LEAVES, present_leaves
@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 _TEXTS: Final = ("stats",)
 _IDS: Final = "identities of vectors"
 _NONE: Final = np.zeros(0, np.int64)
-# Texts decoded at once where only a number of each is stored: about as many as caches can contain.
+# Texts decoded at once where only their values are stored: about as many as caches can contain.
 _AT_ONCE: Final = 1 << 12
 # The minimum of rows in a chunk, on average, where rows are left out without a copy.
 _IN_A_CHUNK: Final = 1 << 9
@@ -377,27 +377,37 @@ class CheckpointPart:
         wanted = [f"stats_parsed.{member}" for member in ("numRecords", "tightBounds", *members)]
         struct = "stats_parsed.numRecords" in self._members
         parsed = struct_with_nulls(self._values(index, keep, wanted)["stats_parsed"]) if struct else None
-        values = self._values(index, keep, _TEXTS) if parsed is None or parsed.null_count else {}
-        texts = plain("stats", pa.string(), self._length(index, keep), values)
-        return parse_texts(texts, leaves) if parsed is None else parse_either(parsed, texts, leaves)
+        texts = self._texts(index, keep)
+        return parse_parts(texts, leaves) if parsed is None else parse_either(parsed, texts, leaves)
 
     def _length(self, index: int, keep: Mask | None) -> int:
         return int(self._rows.metadata.row_group(index).num_rows if keep is None else np.count_nonzero(keep))
 
     def _counts(self, index: int, keep: Mask | None) -> pa.Array:
-        """Return the counts in the texts of statistics, which are most of a checkpoint; few are in memory at once."""
+        """Return the counts in the texts of statistics, which are most of a checkpoint."""
         if "stats" not in self._members:
             return pa.nulls(self._length(index, keep), pa.int64())
         counted, start = [], 0
+        # Of all rows, as texts are long to copy and counts are not.
+        for texts in self._texts(index, None):
+            counts = counts_of_column(texts)
+            counted.append(counts if keep is None else _filtered(counts, keep[start : start + len(texts)]))
+            start += len(texts)
+        return one_array(counted, pa.int64())
+
+    def _texts(self, index: int, keep: Mask | None) -> Iterator[pa.StringArray]:
+        """Yield the texts of the statistics of some rows of a row group; few are in memory at once."""
+        if "stats" not in self._members:
+            yield pa.nulls(self._length(index, keep), pa.string())
+            return
+        start = 0
         with self._reading():
             for batch in self._rows.batches(index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
                 action = batch.column(0)
                 action.validate(full=True)
-                # Of all rows, as texts are long to copy and counts are not.
-                counts = counts_of_column(action.flatten()[0].cast(pa.string()))
-                counted.append(counts if keep is None else _filtered(counts, keep[start : start + len(action)]))
-                start += len(action)
-        return one_array(counted, pa.int64())
+                texts = action.flatten()[0].cast(pa.string())
+                yield texts if keep is None else _filtered(texts, keep[start : start + len(texts)])
+                start += len(texts)
 
     def _values(self, index: int, keep: Mask | None, members: Sequence[str], *, alone: bool = True) -> Values:
         """Return members of the actions in some rows, without those that the file does not have."""

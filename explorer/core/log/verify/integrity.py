@@ -34,7 +34,7 @@ from explorer.core.log.verify.listed_files import (
     hint_problems,
     incomplete_checkpoints,
     lost_version,
-    named_version,
+    missing_version,
     orphaned_files,
     without_doubles,
 )
@@ -93,8 +93,8 @@ def verify(store: LogStore, catalog: CommitCatalog | None = None) -> IntegrityRe
     listing = arrange_log(unique) if answer is None else ratified(arrange_log(unique), answer)
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
-    named = named_version(store, listing, paths, text) if answer is None else listing.named
-    if listing.latest < 0 and named is None:
+    missing = missing_version(store, listing, paths, text) if answer is None else listing.missing_version
+    if listing.latest < 0 and missing is None:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
     problems += incomplete_checkpoints(paths)
@@ -103,8 +103,8 @@ def verify(store: LogStore, catalog: CommitCatalog | None = None) -> IntegrityRe
     if text is not None:
         problems += hint_problems(store, listing, hint, walk.proved)
     problems += compaction_problems(store, listing)
-    if named is not None and (answer is not None or not walk.is_managed):
-        problems.append(lost_version(named, listing.recorded))
+    if missing is not None and (answer is not None or not walk.is_managed):
+        problems.append(lost_version(missing, listing.recorded))
     problems += walked
     ordered = sorted(problems, key=lambda problem: (problem.version is None, problem.version or 0))
     return IntegrityReport(tuple(ordered), walk.first_version, listing.latest, walk.chain_head)

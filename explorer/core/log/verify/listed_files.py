@@ -62,20 +62,21 @@ def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
             )
 
 
-def named_version(
+def missing_version(
     store: LogStore, listing: LogListing, paths: Iterable[LogPath], hint: bytes | None
 ) -> MissingVersion | None:
     """Return a newer version than the newest recorded one that other files, or the text of the hint, name."""
     others = [path for path in paths if path.kind not in {LogFileKind.COMMIT, LogFileKind.STAGED_COMMIT}]
     newest = newest_named([*others, *list_staged(store)], listing.recorded)
-    return listing.with_named(named_by_hint(None if hint is None else hinted_version(hint))).with_named(newest).named
+    hinted = named_by_hint(None if hint is None else hinted_version(hint))
+    return listing.with_missing(hinted).with_missing(newest).missing_version
 
 
-def lost_version(named: MissingVersion, recorded: int) -> LogProblem:
+def lost_version(missing: MissingVersion, recorded: int) -> LogProblem:
     """Return the problem of a version that other files name."""
     newest = f"the newest commit or checkpoint is of version {recorded}" if recorded >= 0 else "it has no commit"
-    detail = f"the log names version {named.version} in {', '.join(named.files[-3:])}, and {newest}"
-    return LogProblem("lost-version", named.version, named.files[-1], detail)
+    detail = f"the log names version {missing.version} in {', '.join(missing.files[-3:])}, and {newest}"
+    return LogProblem("lost-version", missing.version, missing.files[-1], detail)
 
 
 def hint_problems(

@@ -64,7 +64,7 @@ class TypedColumns(msgspec.Struct, frozen=True):
         if parsed is None or parsed.null_count == len(parsed):
             texts_parsed = parse_texts(texts, self.leaves)
         else:
-            texts_parsed = parse_either(struct_with_nulls(parsed), texts, self.leaves)
+            texts_parsed = parse_either(struct_with_nulls(parsed), [texts], self.leaves)
         members = self._members(texts_parsed)
         known = pc.or_(texts_parsed.tight.is_valid(), texts_parsed.num_records.is_valid())
         return pa.StructArray.from_arrays(list(members.values()), names=list(members), mask=pc.invert(known))

@@ -8,7 +8,6 @@ time names its zone. A value without such a constant has none, and is never writ
 from __future__ import annotations
 
 import math
-import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final
@@ -17,7 +16,6 @@ from explorer.core.protocol.schema.data_types import PrimitiveType
 
 _NOT_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _MOST_DIGITS: Final = 38
-_ESCAPED: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cn"})
 
 
 def quoted_column(path: tuple[str, ...]) -> str:
@@ -99,7 +97,7 @@ def _string(value: str) -> str:
 def _character(character: str) -> str:
     if character in "\\'":
         return f"\\{character}"
-    if unicodedata.category(character) not in _ESCAPED:
+    if character.isprintable():  # of the spaces, only that of the keyboard is
         return character
     code = ord(character)
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"

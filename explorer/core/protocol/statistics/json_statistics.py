@@ -8,7 +8,7 @@ that it refuses are left, and these are decoded one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -73,15 +73,29 @@ class ParsedTexts(msgspec.Struct, frozen=True):
 
 def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
     """Parse a column of statistics; a null text has none."""
-    dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
-    similar = SimilarTexts(_wire_kinds(leaves)) if _may_be_similar(dense, leaves) else None
+    return parse_parts([texts], leaves)
+
+
+def parse_parts(texts: Iterable[pa.StringArray], leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    """Parse a column of statistics that comes in parts; what the texts of one have in common helps with the next."""
+    similar = SimilarTexts(_wire_kinds(leaves))
     parts: list[ParsedTexts] = []
-    at_once = _ROWS
-    if similar is not None:
-        at_once = min(max(_SIMILAR_VALUES // max(len(leaves), 1), _LEAST_SIMILAR), _MOST_SIMILAR)
+    start = 0
+    for part in texts:
+        parsed = _parse_part(part, leaves, similar)
+        parts.append(_moved(parsed, np.arange(start, start + len(part))))
+        start += len(part)
+    return concatenated(parts, leaves)
+
+
+def _parse_part(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], similar: SimilarTexts) -> ParsedTexts:
+    dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
+    finds = _may_be_similar(dense, leaves)
+    at_once = min(max(_SIMILAR_VALUES // max(len(leaves), 1), _LEAST_SIMILAR), _MOST_SIMILAR) if finds else _ROWS
+    parts: list[ParsedTexts] = []
     for start in range(0, len(dense), at_once):
         some = dense.slice(start, at_once)
-        values = [] if similar is None else similar.find(some)
+        values = similar.find(some) if finds else []
         parsed = _with_similar(some, leaves, values) if values else _parse_all(some, leaves)
         parts.append(_moved(parsed, np.arange(start, start + len(some))))
     dense_statistics = concatenated(parts, leaves)
@@ -163,12 +177,12 @@ def _parse_struct(column: pa.StructArray, leaves: Sequence[StatisticsLeaf]) -> P
     return msgspec.structs.replace(statistics, tight=tight)
 
 
-def parse_either(parsed: pa.StructArray, texts: pa.StringArray | None, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Return statistics from ``stats_parsed``, and where that is null from the texts."""
+def parse_either(
+    parsed: pa.StructArray, texts: Iterable[pa.StringArray], leaves: Sequence[StatisticsLeaf]
+) -> ParsedTexts:
+    """Return statistics from ``stats_parsed``, and where that is null from the texts, which come in parts."""
     statistics = _parse_struct(parsed, leaves)
-    if texts is None or not parsed.null_count:
-        return statistics
-    return _where(parsed.is_valid(), statistics, parse_texts(texts, leaves))
+    return _where(parsed.is_valid(), statistics, parse_parts(texts, leaves)) if parsed.null_count else statistics
 
 
 def some_of(parsed: ParsedTexts, chosen_files: Mask) -> ParsedTexts:

@@ -19,7 +19,7 @@ from explorer.core.protocol.arrow.arrays import Int64s, Mask, bools
 from explorer.core.protocol.arrow.digits import Fractions, fractions, signed_numbers
 from explorer.core.protocol.arrow.text_pieces import LONGEST_PIECE, PieceFinder, without
 from explorer.core.protocol.arrow.text_spans import WORD, Bytes, windows
-from explorer.core.protocol.statistics.text_shape import Path, TextShape, VaryingValue, shape_of
+from explorer.core.protocol.statistics.text_shape import MemberValue, Path, TextShape, shape_of
 
 _QUOTE, _SLASH, _SPACE = b'"\\ '
 _ASCII: Final = 0x7F
@@ -155,7 +155,7 @@ def _matcher(shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> _Matcher | 
     return _Matcher(shape, kinds) if fits else None
 
 
-def _has_kind(value: VaryingValue, kind: pa.DataType) -> bool:
+def _has_kind(value: MemberValue, kind: pa.DataType) -> bool:
     if value.gap is None:
         return value.literal is None or pa.types.is_boolean(kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
@@ -221,7 +221,7 @@ class _Values(NamedTuple):
     integers: dict[int, Int64s]
     numbers: dict[int, Fractions]
 
-    def column(self, value: VaryingValue, kind: pa.DataType) -> pa.Array:
+    def column(self, value: MemberValue, kind: pa.DataType) -> pa.Array:
         """Return the values of a member.
 
         Raises:

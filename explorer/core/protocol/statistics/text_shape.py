@@ -22,7 +22,7 @@ _LONGEST: Final = 1 << 14
 _MOST_GAPS: Final = 1 << 9
 
 
-class VaryingValue(NamedTuple):
+class MemberValue(NamedTuple):
     """The value of a member: a gap between two pieces, or the same in all texts.
 
     Attributes:
@@ -49,7 +49,7 @@ class TextShape:
 
     pieces: Sequence[Piece]
     numbers: Sequence[int]
-    values: Mapping[Path, VaryingValue]
+    values: Mapping[Path, MemberValue]
     quotes: int
 
 
@@ -72,7 +72,7 @@ class _ShapeReading:
         self._objects = {path[:depth] for path in wanted for depth in range(len(path))}
         self._cut = PieceCutter(text)
         self._numbers: list[int] = []
-        self._values: dict[Path, VaryingValue] = {}
+        self._values: dict[Path, MemberValue] = {}
         self._open: list[str] = []
         self._name: str | None = None
 
@@ -108,10 +108,10 @@ class _ShapeReading:
     def _take_value(self, text: bytes, start: int, end: int) -> bool:
         path = self._path()
         if text in _LITERALS:
-            value = VaryingValue(None, literal=_LITERALS[text])
+            value = MemberValue(None, literal=_LITERALS[text])
         else:
             is_string = text.startswith(b'"')
-            value = VaryingValue(len(self._cut.pieces), number=not is_string)
+            value = MemberValue(len(self._cut.pieces), number=not is_string)
             if not is_string:
                 self._numbers.append(len(self._cut.pieces))
             self._cut.end(start + is_string, end - is_string)

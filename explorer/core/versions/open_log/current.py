@@ -195,7 +195,7 @@ class CurrentLog:
     def _listed(self) -> LogListing:
         """List the log: only its new files, or all of it where that costs no more, or files were deleted."""
         known, listing = self._known, self._known.listing
-        if self.source.catalog is not None or listing.named is not None:
+        if self.source.catalog is not None or listing.missing_version is not None:
             return self.source.newest()
         if known.due is Due.ALL or (listing.is_complete and (len(listing.commits) < _PAGE or self._is_cleaned_up())):
             return self.source.all()
@@ -222,7 +222,7 @@ class CurrentLog:
         """List all of the log, without reading the hint; record an unusable checkpoint with its present files."""
         with self._listing:
             known = self._known
-            listing = self.source.all().with_named(known.listing.named)
+            listing = self.source.all().with_missing(known.listing.missing_version)
             if unusable is not None:
                 known = known.doing_without(unusable, reason, listing)
             self._known = known.listed_again(listing)

@@ -167,7 +167,7 @@ class LogReader:
             yield
         except VersionGap:
             recent = self.current.recent().listing
-            if recent.named is not None and recent.recorded >= 0:
+            if recent.missing_version is not None and recent.recorded >= 0:
                 check_published(self._store, self.snapshot(recent.recorded).protocol, recent.recorded)
             raise
 

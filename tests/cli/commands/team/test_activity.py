@@ -66,6 +66,33 @@ def test_older_files_are_archived_and_both_parts_are_checked(cli: Call, record: 
     assert cli("activity", place, "--verify", "--json").code == 1
 
 
+@pytest.mark.usefixtures("record")
+@pytest.mark.parametrize(
+    ("arguments", "field", "said"),
+    [
+        (["--archive", "a", "--keep", "1 year"], "--keep", "--keep is '1 year', not an interval such as '7 days'"),
+        (["--archive", "a", "--keep", "-3 days"], "--keep", "it must not be negative"),
+        (["--archive", "a", "--verify"], "--verify", "--verify has no effect with --archive"),
+        (["--verify", "--by", "ana"], "--by", "--by has no effect with --verify"),
+        (["--expect", "0" * 64], "--expect", "--expect needs --verify"),
+        (["--keep", "7 days"], "--keep", "--keep needs --archive"),
+        (["--since", "-7 days"], "since", "--since is neither an interval"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    cli: Call, tmp_path: Path, arguments: list[str], field: str, said: str
+) -> None:
+    refused = cli("activity", tmp_path, *arguments, "--json")
+    error = refused.error()
+    assert (refused.code, error["field"], said in error["message"]) == (2, field, True), error
+
+
+def test_an_interval_longer_than_the_calendar_keeps_all(cli: Call, record: ActivityRecord, tmp_path: Path) -> None:
+    kept = cli("activity", tmp_path, "--archive", tmp_path / "a", "--keep", "999999999 days", "--json").document()
+    assert kept["files"] == []
+    assert len(cli("activity", tmp_path, "--since", "999999999 days", "--json").lines()) == 2
+
+
 def test_a_changed_line_is_exit_code_1(cli: Call, record: ActivityRecord, tmp_path: Path) -> None:
     verified = cli("activity", tmp_path, "--verify", "--json").document()
     assert (verified["valid"], verified["lines"], verified["lastNumber"]) == (True, 2, 2)

@@ -242,13 +242,13 @@ def test_structs_and_texts_are_read_beside_each_other() -> None:
     full = (True, 3, 1, 2, 0, DAY, DAY, 2)
     nothing: Row = (None,) * 8
     expected = [full, nothing, (False, *nothing[1:]), (True, 3, None, 2, 0, None, DAY, 2), nothing]
-    assert rows(parse_either(parsed, None, PAIR), PAIR) == expected
+    assert rows(parse_either(parsed, [pa.nulls(5, pa.string())], PAIR), PAIR) == expected
     told = '{"numRecords":7,"minValues":{"c":5},"maxValues":{"s":{"d.x":"x"}},"nullCounts":{"c":6}}'
-    found = parse_either(parsed, pa.array([told, told, None, None, None]), PAIR)
+    found = parse_either(parsed, [pa.array([told, told, None, None, None])], PAIR)
     expected[1] = (True, 7, 5, None, 6, None, None, None)
     assert rows(found, PAIR) == expected
     assert (1, "'x' is not a valid date, the type of s.d.x") in found.problems
-    whole = parse_either(struct(FULL, FULL), pa.array([told, told]), PAIR)
+    whole = parse_either(struct(FULL, FULL), [pa.array([told, told])], PAIR)
     assert rows(whole, PAIR) == [full, full]
     assert whole.problems == ()
 
@@ -257,7 +257,7 @@ def test_bounds_of_a_struct_that_do_not_fit_their_type_are_told_and_the_others_k
     first, second = ({"c": text} for text in ("2024-02-29", "2024-13-01"))
     told = {"minValues": first, "maxValues": second}, {"minValues": second, "maxValues": first}, None
     one = leaf("date")
-    found = parse_either(struct(*told, kind=pa.string()), None, [one])
+    found = parse_either(struct(*told, kind=pa.string()), [pa.nulls(3, pa.string())], [one])
     assert rows(found, [one]) == [(True, None, DAY, None, None), (True, None, None, DAY, None), (None,) * 5]
     assert found.problems == tuple((row, "'2024-13-01' is not a valid date, the type of c") for row in (1, 0))
 

@@ -85,7 +85,7 @@ def test_verify_and_audit_say_error(tmp_path: Path, trace: str) -> None:
 def test_what_names_the_newest_version_or_an_older_one_changes_nothing(tmp_path: Path, trace: str) -> None:
     store = _log(tmp_path, trace, 2)
     assert paths(explorer.Table(store).snapshot()) == {("a", None), ("b", None), ("c", None)}
-    assert list_log(store, use_hint=True).named is None
+    assert list_log(store, use_hint=True).missing_version is None
     assert "lost-version" not in {each.kind for each in verify(store).problems}
 
 
