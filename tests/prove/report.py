@@ -41,8 +41,10 @@ _NOTES: Final = """## What is checked
 
 After each race, every commit that its writer reported is in the log once, at the version reported, and no other is.
 Versions have no gap, `verify` reports nothing but a hint that names an older checkpoint, rows and batches add up, every
-file that a version needs exists, and no file of a lost commit remains. What differs beside others is listed in
-[data-commands.md](data-commands.md) and [clients.md](clients.md).
+file that a version needs exists, and no file of a lost commit remains.
+
+`python -m tests.golden.data_commands` lists the statements of the reference that write rows, and where an intent leaves
+something else, each with its reason. [clients.md](clients.md) does so for what other clients read and write.
 
 The S3 server of the races is versitygw where it is on the path (`go install
 github.com/versity/versitygw/cmd/versitygw@latest`), as for the results above. Otherwise it is moto, which checks that a
