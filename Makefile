@@ -78,7 +78,6 @@ record: $(DEVELOPMENT) ## renew every page of the docs that a test compares with
 	$(BIN)/python -m tests.cli.reference --write
 	$(BIN)/python -m tests.prove --page
 	$(BIN)/python -m tests.strength page
-	$(BIN)/python -m tests.golden.data_commands
 	$(BIN)/python -m tests.conformance --write
 
 docs: $(DEVELOPMENT) ## build the guide and the references into build/site; a dead link is a failure

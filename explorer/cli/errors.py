@@ -1,7 +1,7 @@
 """Errors -> exit codes and JSON objects.
 
 0    done
-1    a bug of this program; findings of `audit` or `verify`; an alert of `tripwires`; a change seen by `verify-report`
+1    a bug; findings of `audit` as severe as --fail-on, or of `verify`; an alert of `tripwires`; a changed report
 2    bad request: wrong usage, no such version, column or output folder
 3    the table is damaged or missing, its store failed, or the output cannot be written
 4    the table needs a feature that is not supported

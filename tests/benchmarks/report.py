@@ -23,9 +23,9 @@ The tables: **S** 1,000 commits of 10 files, a checkpoint every 10. **M** 10,000
 checkpoint every 100, 50,000 live files. **DV** 100,000 files and 300 commits that mask rows of 1,000 each. **L** one
 checkpoint of 1,000,000 files and 100 commits. **C** 100,000 commits of 3 file actions, a checkpoint every 1,000.
 
-Every measurement is a process of its own, readers take turns, and a number is the median of at least five, unless its
-section says otherwise. Files are in the system's cache. Except in the cold process, libraries are loaded before the
-clock starts. A number in bold misses its goal; the second section shows where the time of those goes.
+Every measurement is a process of its own, readers take turns, and a number is the median of at least five, unless
+its section says otherwise. Files are in the system's cache. Except in the cold process, libraries are loaded before the
+clock starts. A number in bold misses its goal; the second section shows where its time goes.
 
 The first two sections and the growth were measured on a virtual machine whose host takes back unused memory. It is two
 to three times slower than the others, so compare its ratios, not its times.
@@ -114,7 +114,7 @@ def page(record: dict[str, Any]) -> str:
     usual = Counter(_machine(record[name]) for name in parts if name in record).most_common(1)[0][0]
     sections = [_HEAD.format(machine=f"{usual} Where a section was measured otherwise, it says so.")]
     for name, section in parts.items():
-        if name in record:
+        if name in record and (name != "lake" or {row["of"] for row in record[name]["rows"]} != {"home"}):
             machine = _machine(record[name])
             otherwise = [] if machine == usual else [machine, ""]
             sections.append("\n".join([*section(record[name]["rows"]), "", *otherwise]))
@@ -166,7 +166,6 @@ def _replay(rows: list[dict[str, Any]]) -> Iterator[str]:
             part = row["explorer"]["seconds"] / row["deltalake"]["seconds"]
             what = "start, import, open, list, deltalake"
             yield _line(what, "S", _ms(row["explorer"]), _ms(row["deltalake"]), _mark(-part, -1))
-            yield from ("", f"Of a cold process, {_ms(row['floor'])} ms are the imports of pyarrow and msgspec alone.")
 
 
 def _missed(record: dict[str, Any]) -> set[tuple[str, str]]:
@@ -194,8 +193,8 @@ def _phases(missed: set[tuple[str, str]], rows: list[dict[str, Any]]) -> Iterato
             yield f"- {row['operation']} {row['set']}, {sum(row['phases'].values()):.0f}: {said}"
     for row in rows:
         if row["operation"] == "cold process":
-            spent = ", ".join(f"{part} {milliseconds:.0f}" for part, milliseconds in row["phases"].items())
-            yield from ("", f"A cold process spends most of its time in the imports of others. Milliseconds: {spent}.")
+            spent = ", ".join(f"{part.removeprefix('import ')} {spent:.0f}" for part, spent in row["phases"].items())
+            yield from ("", f"A cold process spends most of its time in imports, in milliseconds: {spent}.")
 
 
 def _warm(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -235,15 +234,17 @@ def _growth(rows: list[dict[str, Any]]) -> Iterator[str]:
     )
     yield ""
     yield from _header("of", "operation", "sizes", "processor s", "peak MB", "exponent")
+    above = ""
     for row in rows:
         yield _line(
-            row["unit"],
+            row["unit"] if row["unit"] != above else "",
             _NAMES.get(row["operation"], "changes of the last ten versions"),
             f"{row['sizes'][0]:,} to {row['sizes'][-1]:,}",
             f"{row['processor'][0]:.2f} to {row['processor'][-1]:.2f}",
             f"{row['peak'][0]:.0f} to {_mark(-max(row['peak']), -MOST_MEGABYTES, 0)}",
             _mark(-row["exponent"], -LINEAR, 2),
         )
+        above = row["unit"]
 
 
 def _commits(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -346,23 +347,10 @@ def _browser(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield (
         "Single runs, each in a window with an empty cache, on a server that showed another table before; again is on "
-        "a new server, with what the first kept. The picture is there when the totals and the commits are seen, "
-        "all is read when nothing is awaited any more."
+        "a new server, with what the first kept. The picture has the totals and the commits."
     )
     yield ""
-    steps = {(row["what"], row["tab"]): row for row in _of(rows, "step")}
-    (goal,) = {row["goal"] for row in steps.values()}
-    kinds = [f"{words}, {kind} ms" for words in _STEPPED.values() for kind in ("median", "95th percentile")]
-    yield from _header(f"a step to another version, goal {goal * 1e3:.0f} ms", *kinds)
-    for tab in dict.fromkeys(tab for _, tab in steps):
-        each = [steps[what, tab] for what in _STEPPED]
-        yield _line(tab, *(text for row in each for text in (f"{row['median'] * 1e3:.0f}", _goal_met(row, "p95", 1e3))))
-    yield ""
-    tabs = _of(rows, "tab")
-    said = ", ".join(f"{row['tab']} {_goal_met(row, 'seconds')}" for row in tabs)
-    yield f"Another tab of a table with 2,000 columns, in seconds, with {tabs[0]['goal']:g} as the goal: {said}."
-    yield ""
-    yield "From the key press or the click to the last change anywhere on the page."
+    yield "Steps to another version, other tabs, and the list of tables are in [the guide](guide/speed.md)."
 
 
 def _lake(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -397,8 +385,8 @@ def _widget(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], _mark(-row["kilobytes"], -row["goal"], 0), f"{row['goal']:g}")
     yield ""
     yield (
-        "From running a cell, in a kernel that has shown the widget of another table, to the strip and the list on the "
-        "screen; from a click to another first row. Medians of three kernels; again is with what the first kept."
+        "From running a cell, in a kernel that has shown another table, to the strip and the list on the screen; from "
+        "a click to another first row. Medians of three kernels; again is with what the first kept."
     )
 
 
@@ -422,8 +410,8 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
     yield ""
     yield (
-        "Medians of seven runs in turns (three of the row diff), on a session that has run each three times; the one "
-        "in a process of its own is a single run."
+        "Medians of seven runs in turns (three of the row diff; one in a process of its own), on a session that has "
+        "run each three times."
     )
 
 
@@ -450,9 +438,9 @@ def _driver(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(f"{row['rows']:,}", row["way"], f"{row['peak']:.0f}", part, "at most 1.1", jvm)
     yield ""
     yield (
-        "Peaks of the process that plans and commits, each a process of its own that appends the rows, updates 1 % of "
-        "them and deletes 0.1 % by deletion vectors; or that fetches all rows of one file with one row group, and "
-        "writes them to a file, in pieces of 250,000 rows. Its JVM runs the tasks too."
+        "Peaks of a process that appends the rows, updates 1 % of them and deletes 0.1 % by deletion vectors; or that "
+        "fetches all rows of one file with one row group, and writes them to a file, in pieces of 250,000 rows. Its "
+        "JVM runs the tasks too."
     )
 
 

@@ -43,7 +43,9 @@ class ConformanceRow:
         roles: Whom it binds.
         level: How strongly.
         requirement: What is asked, in our own words.
-        editions: Texts it stands in; ``impl`` is what the reference implementation does where they are silent.
+        editions: Texts it stands in: ``000`` of reader version 1 and writer version 4, ``002`` with column mapping
+            (2 and 5), ``001`` with identity columns (2 and 6), ``004`` with deletion vectors (3 and 7), ``current``
+            with table features; ``rfc`` is a proposal, ``impl`` what the reference does where they are silent.
     """
 
     id: str

@@ -28,15 +28,6 @@ Standing = Literal["covered", "refused", "open"]
 STANDINGS: Final[tuple[Standing, ...]] = ("covered", "refused", "open")
 PAGE: Final = REPOSITORY / "docs" / "conformance.md"
 
-_EDITIONS: Final = {
-    "000": "the edition of reader version 1 and writer version 4",
-    "002": "the edition that brings column mapping (2 and 5)",
-    "001": "the edition that brings identity columns (2 and 6)",
-    "004": "the edition that brings deletion vectors (3 and 7)",
-    "current": "the text as it stands today, with table features",
-    "rfc": "a proposal that is not part of the text yet",
-    "impl": "what the reference implementation does where the texts are silent",
-}
 _UNREACHED: Final = "binds writers; not reached yet"
 _BARE: Final = "no test and no reason"
 
@@ -133,9 +124,10 @@ def _counts(rows: Sequence[RowStanding]) -> list[int]:
 def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
     yield "# Conformance to the Delta transaction-log protocol"
     yield ""
-    yield "The editions of the protocol were read into numbered requirements, `tests/conformance/checklist.csv`. Tests"
-    yield "name the rows that they prove, and a run of all tests in CI fails if none of them passed for a row. This"
-    yield "page is generated, and a test compares it with the tests' source: `python -m tests.conformance --write`."
+    yield "The editions of the protocol, its proposals, and what the reference does where they are silent were read"
+    yield "into numbered requirements, `tests/conformance/checklist.csv`. Tests name the rows that they prove, and a"
+    yield "run of all tests in CI fails if none of them passed for a row. This page is generated, and a test compares"
+    yield "it with the tests' source: `python -m tests.conformance --write`."
     yield "`python -m tests.conformance --area CKPT` lists the rows of an area with their tests."
     yield ""
     yield "A row is *covered* if tests prove it, *refused* if a table that needs it is refused by name on purpose"
@@ -163,7 +155,3 @@ def _page(rows: Sequence[RowStanding]) -> Iterator[str]:
         yield f"- {standing}: {reason}"
         alike = [each.row for each in open_rows if (each.standing, each.reason) == (standing, reason)]
         yield from (f"  - {row.id}, {row.level}: {row.requirement}" for row in alike)
-    yield ""
-    yield "The texts:"
-    yield ""
-    yield from (f"- `{name}`: {meaning}" for name, meaning in _EDITIONS.items())

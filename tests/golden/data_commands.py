@@ -1,6 +1,6 @@
-"""``docs/data-commands.md``: the reference's statements that write rows, how many are compared, and what differs.
+"""The reference's statements that write rows, how many are compared, and what differs.
 
-To renew it: ``python -m tests.golden.data_commands``. It is made from the lists that
+``python -m tests.golden.data_commands`` prints it, in Markdown, from the lists that
 `tests.spark.writes.test_data_commands` goes by.
 """
 
@@ -13,11 +13,9 @@ from typing import Final
 from tests.spark.writes.test_data_commands import COMPARED, STATEMENTS
 from tests.support.comparison.data_commands import COMMANDS, UNSAID, DataCommand
 from tests.support.comparison.data_differences import DATA_DIFFERENCES
-from tests.support.shared_tables import REPOSITORY
 
-__all__ = ["PAGE", "page"]
+__all__ = ["page"]
 
-PAGE: Final = REPOSITORY / "docs" / "data-commands.md"
 _SHOWN: Final = 80
 """How many letters of a statement are shown."""
 _LOST: Final = "What it found or what it left is gone: a later step cleaned the log up or vacuumed the files."
@@ -33,8 +31,7 @@ nothing nothing may change. Statements that make a table with its rows are not a
 
 `tests/spark/writes/test_data_commands.py` does it: some of the statements on every run, all of them under
 `make prove`. A difference that is not listed here fails, and so does one that is listed and gone. The reference tables
-hold no stream; `tests/spark/writes/test_batches.py` tries those. This page is made by `python -m
-tests.golden.data_commands`, from the lists that the test goes by; a number after a table is that of its statement.
+hold no stream; `tests/spark/writes/test_batches.py` tries those. A number after a table is that of its statement.
 
 | command | statements | compared | of these different | not compared |
 |---|---|---|---|---|
@@ -82,4 +79,4 @@ def _by_command(statements: list[DataCommand]) -> list[DataCommand]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    print(page(), end="")

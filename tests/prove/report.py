@@ -41,12 +41,13 @@ _NOTES: Final = """## What is checked
 
 After each race, every commit that its writer reported is in the log once, at the version reported, and no other is.
 Versions have no gap, `verify` reports nothing but a hint that names an older checkpoint, rows and batches add up, every
-file that a version needs exists, and no file of a lost commit remains. What differs beside others is listed in
-[data-commands.md](data-commands.md) and [clients.md](clients.md).
+file that a version needs exists, and no file of a lost commit remains.
+
+`python -m tests.golden.data_commands` lists the statements of the reference that write rows, and where an intent leaves
+something else, each with its reason. [clients.md](clients.md) does so for what other clients read and write.
 
 The S3 server of the races is versitygw where it is on the path (`go install
-github.com/versity/versitygw/cmd/versitygw@latest`), as for the results above. Otherwise it is moto, which checks that a
-key is free and then writes it, in two steps; S3 does both in one, so moto answers one request at a time.
+github.com/versity/versitygw/cmd/versitygw@latest`), as for the results above; otherwise moto, one request at a time.
 """
 
 
@@ -96,9 +97,15 @@ def _result(run: ProofRun) -> str:
     cases = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(run.cases.items()))
     found = Counter(run.found)
     if len(found) > _MOST_KINDS:
-        found = sum((Counter({what.rpartition(" ")[2]: count}) for what, count in run.found.items()), Counter())
+        found = sum((Counter({_kind(what): count}) for what, count in run.found.items()), Counter())
     kinds = ", ".join(f"{count:,} {what}" for what, count in found.items())
     return f"{kinds}; {cases}" if kinds else cases
+
+
+def _kind(what: str) -> str:
+    """The last word of an outcome; a status of HTTP is an answer."""
+    word = what.rpartition(" ")[2]
+    return "answers" if word.isdigit() else word
 
 
 def _time(seconds: float) -> str:

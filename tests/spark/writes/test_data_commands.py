@@ -1,7 +1,7 @@
 """Each statement of the reference that writes rows, as an intent on a copy of the table as it stood before.
 
 What it leaves is what the reference left, but for what `data_differences` names with its reason; a difference that has
-gone is a failure too. `tests.golden.data_commands` makes a page of it.
+gone is a failure too. `python -m tests.golden.data_commands` lists all of them.
 """
 
 from __future__ import annotations
