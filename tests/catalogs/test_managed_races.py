@@ -240,7 +240,7 @@ def _restart() -> None:
 
 @pytest.mark.interop
 @pytest.mark.spark
-@pytest.mark.whole("test_eight_writers_at_once_lose_nothing")
+@pytest.mark.whole("test_two_writers_at_once_lose_nothing")
 @pytest.mark.timeout(2_400)
 @pytest.mark.skipif("UNITY_CATALOG_URL" not in REAL, reason="UNITY_CATALOG_URL names no server")
 @pytest.mark.skipif("UNITY_CATALOG_CONNECTOR" not in REAL, reason="UNITY_CATALOG_CONNECTOR names no connector of Spark")
