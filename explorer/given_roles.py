@@ -6,7 +6,6 @@ places: a link or a second root leads to no other table.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ from difflib import get_close_matches
 from explorer.core.errors import RequestError
 from explorer.rights import ROLES, Grant, Place, Roles
 from explorer.storage.roots import is_url
-from explorer.storage.served_root import parts_of
+from explorer.storage.served_root import parts_of, store_digest
 from explorer.storage.served_roots import ServedRoots, TableRef, named_place
 
 
@@ -64,8 +63,4 @@ def place_of(ref: TableRef) -> Place:
 
 def place_at(location: str, options: object) -> Place:
     """Return a location as a place: a URL alone may be of two servers, which differ in their options."""
-    server = ""
-    if is_url(location):
-        entries = sorted(options.items()) if isinstance(options, dict) else options
-        server = hashlib.sha256(repr(entries).encode()).hexdigest()
-    return (server, *parts_of(location))
+    return (store_digest(options) if is_url(location) else "", *parts_of(location))

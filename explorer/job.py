@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from explorer.core.errors import Cancelled, ExplorerError, StorageError
-from explorer.turns import Turn, in_line, own_line
+from explorer.turns import Turn, in_turn_of, own_line, own_person
 
 JobState = Literal["running", "done", "failed", "cancelled"]
 Result = TypeVar("Result")
@@ -80,6 +80,7 @@ class Job(Generic[Result]):
         self._work_ended = threading.Event()
         # Whose it is, as long as it is not part of a turn of another job.
         self._line = own_line() if engine.is_shared else None
+        self._person = own_person()
         self._turn: Turn | None = None
         self._subscribers: list[Callable[[Job[Result]], None]] = []
         self._future: Future[Result] = Future()
@@ -230,12 +231,13 @@ class Job(Generic[Result]):
     def _in_turn(self) -> Iterator[None]:
         """Wait for the turn, on the worker thread; what the work begins itself is part of it."""
         if self._line is None:
-            yield
+            with in_turn_of(self._person):
+                yield
             return
         with self._line.turn() as self._turn:
             while not self._turn.wait(_POLL_SECONDS):
                 self.check_cancelled()
-            with in_line(None):
+            with in_turn_of(self._person):
                 yield
 
     def _fail(self, error: Exception) -> None:

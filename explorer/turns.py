@@ -20,6 +20,7 @@ from typing import Final
 from explorer.core.errors import LimitReached
 
 _line: Final[ContextVar[Line | None]] = ContextVar("line", default=None)
+_person: Final[ContextVar[str | None]] = ContextVar("person", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +203,20 @@ def in_line(line: Line | None) -> Iterator[None]:
         yield
     finally:
         _line.reset(before)
+
+
+def own_person() -> str | None:
+    """Return whose work this thread does, in a line or as part of a turn; None where nothing waits in a queue."""
+    line = _line.get()
+    return _person.get() if line is None else line.person
+
+
+@contextmanager
+def in_turn_of(person: str | None) -> Iterator[None]:
+    """Let what is begun here, on this thread, be part of a person's turn: it waits for no other one."""
+    line, before = _line.set(None), _person.set(person)
+    try:
+        yield
+    finally:
+        _person.reset(before)
+        _line.reset(line)

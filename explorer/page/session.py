@@ -169,6 +169,8 @@ class Session(ABC):
     def open(self) -> None:
         """Show the first page to the browser."""
         made, complete = self._opening.waited()
+        # It holds the first page, and with it the table as it was then, which may be versions ago soon.
+        del self._opening
         self.drawing = Drawing(self.host, made, complete=complete)
         self.opened()
 

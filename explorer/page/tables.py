@@ -134,6 +134,7 @@ class TableReading:
     Args:
         log: The log, before its history is read; its reading is watched from here on.
         title: The table's name for people.
+        store: As of `explorer.views.TableFacts`.
 
     Attributes:
         done, total: How many commits are read, and how many there are; 0 before that is known.
@@ -141,11 +142,11 @@ class TableReading:
         early: Pages of the newest part come before the reading of the rest.
     """
 
-    def __init__(self, log: DeltaLog, title: str) -> None:
+    def __init__(self, log: DeltaLog, title: str, store: str = "") -> None:
         self.done = self.total = 0
         self.stopped = False
         self.early = RightOfWay()
-        self._title = title
+        self._title, self._store = title, store
         self._part = _newest_part(log)
         self._facts: TableFacts | None = None
         self._lock = threading.Lock()
@@ -164,7 +165,7 @@ class TableReading:
             if self._facts is None and self._part is not None:
                 part, self._part = self._part, None
                 try:
-                    self._facts = TableFacts(part, self._title, partial=True)
+                    self._facts = TableFacts(part, self._title, partial=True, store=self._store)
                 except ExplorerError:
                     return None  # the whole reading says what is wrong
             return self._facts
@@ -205,14 +206,15 @@ class FollowedTable:
     Args:
         open_log: Opens the table, as a new object at each call.
         title: Its name for people.
+        store: As of `explorer.views.TableFacts`.
 
     Attributes:
         reading: The first reading of its log that goes on, or that a person ended; None without one.
     """
 
-    def __init__(self, open_log: Callable[[], DeltaLog], title: str) -> None:
+    def __init__(self, open_log: Callable[[], DeltaLog], title: str, store: str = "") -> None:
         self.reading: TableReading | None = None
-        self._open, self._title = open_log, title
+        self._open, self._title, self._store = open_log, title, store
         self._lock = threading.Lock()
         self._kept: _Kept | None = None
         self._stopped = self._changed = self._emptied = 0.0
@@ -250,7 +252,7 @@ class FollowedTable:
         Raises:
             ExplorerError: The table cannot be read.
         """
-        return TableFacts(self._open(), self._title, before=gap)
+        return TableFacts(self._open(), self._title, before=gap, store=self._store)
 
     @property
     def is_being_read(self) -> bool:
@@ -288,9 +290,9 @@ class FollowedTable:
         return opened
 
     def _read(self, log: DeltaLog) -> TableFacts:
-        reading = self.reading = TableReading(log, self._title)
+        reading = self.reading = TableReading(log, self._title, self._store)
         try:
-            return TableFacts(log, self._title)
+            return TableFacts(log, self._title, store=self._store)
         finally:
             if not reading.stopped:
                 self.reading = None

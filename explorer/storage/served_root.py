@@ -5,6 +5,7 @@ What is not given comes from the configuration: the options of a place, its name
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,16 @@ class ServedRoot:
     def key(self) -> tuple[str, str]:
         """The same for the same place of the same store: an address alone may be of two servers. It holds secrets."""
         return self.place, repr(sorted(self.storage_options.items()))
+
+
+def store_digest(options: object) -> str:
+    """Return what tells stores apart whose addresses are the same, by their options, without what these hold.
+
+    Args:
+        options: The options as a mapping, or as anything whose representation is that of the options.
+    """
+    entries = sorted(options.items()) if isinstance(options, Mapping) else options
+    return hashlib.sha256(repr(entries).encode()).hexdigest()
 
 
 GivenRoot: TypeAlias = str | os.PathLike[str] | ServedRoot

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from explorer.core.errors import NotAllowed, RequestError, TableNotFound
 from explorer.storage.roots import is_url, meant_by
-from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots, parts_of
+from explorer.storage.served_root import GivenRoots, ServedRoot, given_roots, parts_of, store_digest
 from explorer.storage.table_search.folder_tree import FolderTree
 from explorer.storage.table_search.search import TableSearch, Unlisted
 from explorer.storage.table_search.trees import open_tree
@@ -48,6 +48,11 @@ class TableRef:
     def key(self) -> tuple[str, str]:
         """As of `ServedRoot`: the same for the same table under whatever name."""
         return ServedRoot(self.location, storage_options=self.storage_options).key
+
+    @property
+    def store(self) -> str:
+        """Tells apart what is read of one location in several stores, or under roots that it may name files of."""
+        return f"{store_digest(self.storage_options)} {self.root}"
 
     @property
     def folder(self) -> str:
@@ -235,10 +240,12 @@ def missing_folder(ref: TableRef) -> tuple[Path, str, str | None] | None:
 def refused_name(name: str, roots: Sequence[str]) -> NotAllowed:
     """Return the error for a name that leads outside the roots of these names."""
     named = ", ".join(roots[:_NAMED]) + (" and others" if len(roots) > _NAMED else "")
-    return NotAllowed(
-        f"{name!r} is not in a served folder. A table's name starts with the name of its served folder: {named}.",
-        location=name,
+    hint = (
+        f"A table's name starts with the name of its served folder: {named}."
+        if roots
+        else "You may see no table on this server. Ask those who run it for a role."
     )
+    return NotAllowed(f"{name!r} is not in a served folder. {hint}", location=name)
 
 
 def _name(root: ServedRoot, tree: FolderTree) -> str:

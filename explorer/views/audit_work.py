@@ -125,7 +125,7 @@ class AuditWork:
 
 
 def _key(facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Hashable:
-    return "audit", facts.location, facts.newest, checks_text(checks)
+    return "audit", facts.place, facts.newest, checks_text(checks)
 
 
 def _begun(facts: TableFacts, checks: tuple[AuditCheck, ...], reading: threading.Lock) -> Job[Audit]:

@@ -12,6 +12,7 @@ links resolved. Long work runs on a thread and only the newest request of a wind
 page and logged. A commit is allowed or refused by the table, never by a page.
 """
 
+import explorer.web.allocator  # noqa: F401  # first: Arrow reads where to take its memory when it is loaded
 from explorer.web.app import create_app
 from explorer.web.serving.server import serve
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -21,6 +22,7 @@ from bokeh.application.application import SessionContext
 from bokeh.application.handlers import Handler
 from bokeh.document import Document
 from bokeh.server.contexts import BokehServerContext, BokehSessionContext
+from panel.io import handlers
 from panel.io.resources import get_dist_path
 from panel.io.state import set_curdoc
 from tornado.iostream import StreamClosedError
@@ -163,6 +165,9 @@ def create_app(
             notices.settle = of_all.settle
     catalog.list.begin()
     pn.extension(exception_handler=_log_fault, design=None)
+    # Panel looks up each module that was loaded while a page was made, to watch its file. The page fails if one is gone
+    # by then, as one of pandas is that is for another system, while a thread that makes another page loads it.
+    handlers.record_modules = _watch_nothing  # type: ignore[attr-defined]  # it imports it from its own reload
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_no_closed_window)
     # What is loaded now stays for good: scanned again and again, it takes a tenth of the time of a large log.
@@ -234,6 +239,12 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
     for name, value in values.items():
         template.add_variable(name, value)
     return template
+
+
+@contextmanager
+def _watch_nothing(*_given: object, **_named: object) -> Iterator[None]:
+    """Take the place of Panel's watch of files."""
+    yield
 
 
 @cache

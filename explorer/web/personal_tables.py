@@ -198,7 +198,9 @@ class PersonalEntry:
 
     def may(self, right: Right, shown: OnShow) -> bool:
         """Return whether the person has a right, without a record of it."""
-        return all(self._tables.rights.may(right, place) for place in self._tables.places_at(shown.location))
+        rights, places = self._tables.rights, self._tables.places_at(shown.location)
+        # A table that this person never opened is no table on which anything is given.
+        return rights.grants is None or (bool(places) and all(rights.may(right, place) for place in places))
 
     def refuse_unknown(self, name: str) -> None:
         """Raise `NotAllowed` for a message or an export without a right of its own, where rights are given."""

@@ -343,7 +343,8 @@ class Catalog(FollowedTables):
         """Return the table of a name; raise `NotAllowed` for a name outside the served roots."""
         located = self.roots.locate(name)
         opened = partial(self._opened, located)
-        return self.cache.followed(located.key, located.root, lambda: FollowedTable(opened, located.title))
+        make = partial(FollowedTable, opened, located.title, located.store)
+        return self.cache.followed(located.key, located.root, make)
 
     def check_again(self, name: str = "", *, reopen: bool = False) -> None:
         """Check the log at the next question, under whatever name; one that is not kept is read anew anyway."""

@@ -371,6 +371,14 @@ PROOFS: Final = (
         "Chromium signs in, looks, plans and signs out behind nginx with TLS and a prefix: which it passes on or "
         "takes away, with the host as it is or changed",
     ),
+    Proof(
+        "single-sign-on",
+        _PAGES,
+        "tests/prove/test_single_sign_on.py",
+        "Chromium signs in and out at Keycloak, where it is unpacked (`KEYCLOAK_HOME`): groups of the token, renewal, "
+        "a person who is locked out, expiry, an issuer that is down or silent, a wrong secret, no consent, new keys, "
+        "and every kind of signature",
+    ),
     Proof("views", _PAGES, "tests/views", "figures and parts of pages at every version of every reference table"),
     Proof("pages", _PAGES, "tests/web", "the server without a browser: its list of tables, logins, headers, addresses"),
     Proof("table-pages", _PAGES, "tests/page", "the page of a table without a browser: each tab, form, and outcome"),

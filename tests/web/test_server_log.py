@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from tornado.websocket import WebSocketClosedError
 
+from explorer.web import app
 from explorer.web.app import create_app
+from tests.support.pages.raw_pages import served_here
 
 
 async def _fail(error: Exception) -> None:
@@ -55,3 +60,27 @@ def test_every_other_fault_is(caplog: pytest.LogCaptureFixture, tmp_path: Path) 
         "Task exception was never retrieved",
         "Refusing websocket connection",
     ]
+
+
+class _Gone(str):
+    """The name of a module that is gone from the loaded ones as soon as one looks at its name."""
+
+    __slots__ = ()
+
+    def startswith(self, *given: Any) -> bool:
+        sys.modules.pop(self, None)
+        return super().startswith(*given)
+
+
+def test_a_page_is_made_while_another_thread_loads_modules_in_vain(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name, before = _Gone("dateutil.tz.win"), app._query
+
+    def query() -> str:
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        return before()
+
+    monkeypatch.setattr(app, "_query", query)
+    with served_here(tmp_path) as pages:
+        assert pages.ask("/").status == 200

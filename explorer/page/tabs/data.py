@@ -123,7 +123,7 @@ def _marks(listing: Listing | None) -> int:
 
 
 def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
-    return view.facts.location, view.version, address.where, address.masked
+    return view.facts.place, view.version, address.where, address.masked
 
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:

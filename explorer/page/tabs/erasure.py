@@ -116,7 +116,7 @@ class ErasureDesk:
 
 
 def _key(facts: TableFacts, requests: Sequence[str]) -> Hashable:
-    return facts.location, facts.snapshot(facts.last).metadata.id, tuple(requests)
+    return facts.place, facts.snapshot(facts.last).metadata.id, tuple(requests)
 
 
 def _erasure(view: TableView, address: Address, work: WindowWork) -> Tab:

@@ -173,8 +173,8 @@ class PairWork:
 
     def _rows_key(self, view: TableView, address: Address) -> tuple[object, ...]:
         found = self._of(view, address)
-        other = None if found is None else (found.facts.location, found.version)
-        return (view.facts.location, view.version, other, address.keys)
+        other = None if found is None else (found.facts.place, found.version)
+        return (view.facts.place, view.version, other, address.keys)
 
 
 def pair_tab(view: TableView, address: Address, work: WindowWork) -> Tab:

@@ -37,6 +37,8 @@ _CONF: Final = {
     "spark.app.name": "delta-table-explorer",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Tasks of several people's jobs take turns; by default those of the job that came first are first.
+    "spark.scheduler.mode": "FAIR",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",

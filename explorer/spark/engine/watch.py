@@ -1,13 +1,14 @@
 """Follow and stop what one thread runs on Spark, classic or Connect.
 
-Classic Spark knows a thread's work as a job group, Connect as a tag. Invariants: nothing here raises for a JVM that is
-dead, as the work itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is
-lost.
+Classic Spark knows a thread's work as a job group, Connect as a tag. Where Spark shares its cores fairly, as that which
+this program starts does, they are shared by people. Invariants: nothing here raises for a JVM that is dead, as the work
+itself raises; a cancel may be sent again and again, as one that arrives before Spark knows the job is lost.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 from typing import Any, Final, Protocol
 
@@ -15,7 +16,9 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from explorer.spark.engine.session import is_connect
+from explorer.turns import own_person
 
+_MARKS: Final = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel", "spark.scheduler.pool")
 # The JVM may be dead, and the context with it.
 _OF_DEAD_JVM: Final = (Py4JError, AttributeError, OSError)
 _ENDED: Final = frozenset({"SUCCEEDED", "FAILED"})
@@ -57,10 +60,14 @@ class _ClassicWatch:
 
     def begin(self) -> None:
         self._context.setJobGroup(self._group, self._description, True)
+        if (person := own_person()) is not None:
+            # Otherwise the tasks of one person's jobs, of which the first has thousands, come before all of the next.
+            pool = hashlib.sha256(person.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+            self._context.setLocalProperty("spark.scheduler.pool", pool)
 
     def end(self) -> None:
         with contextlib.suppress(*_OF_DEAD_JVM):
-            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            for name in _MARKS:
                 self._context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None is how it is cleared
 
     def tasks(self) -> tuple[int, int]:

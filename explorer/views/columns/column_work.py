@@ -62,7 +62,7 @@ class ColumnGlances:
     def of(self, view: ChosenVersions, columns: tuple[LeafColumn, ...]) -> ReadGlances:
         """Return columns of the chosen version at a glance; the first call begins to read them."""
         snapshot = view.facts.snapshot(view.version)
-        key = (view.facts.location, snapshot.metadata.id, view.version, tuple(column.name for column in columns))
+        key = (view.facts.place, snapshot.metadata.id, view.version, tuple(column.name for column in columns))
         with self._lock:
             if self._key == key:
                 return self._read
@@ -111,14 +111,14 @@ class RowValues:
 class _ProfileRequest:
     """The column of which version of which table."""
 
-    location: str
+    place: tuple[str, str]
     table_id: str
     version: int
     column: str
 
     def __str__(self) -> str:
         """Return what is read, for a log."""
-        return f"Values of a column of {self.location} at version {self.version}"
+        return f"Values of a column of {self.place[0]} at version {self.version}"
 
 
 class ColumnProfiles:
@@ -163,4 +163,4 @@ class ColumnProfiles:
 
 def _request(view: ChosenVersions, column: str) -> _ProfileRequest:
     facts = view.facts
-    return _ProfileRequest(facts.location, facts.snapshot(view.version).metadata.id, view.version, column)
+    return _ProfileRequest(facts.place, facts.snapshot(view.version).metadata.id, view.version, column)

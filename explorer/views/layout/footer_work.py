@@ -77,14 +77,14 @@ class FooterView:
 class _FooterRequest:
     """The file of which table."""
 
-    location: str
+    place: tuple[str, str]
     table_id: str
     version: int
     path: str
 
     def __str__(self) -> str:
         """Return what is read, for a log."""
-        return f"The footer of a file of {self.location} at version {self.version}"
+        return f"The footer of a file of {self.place[0]} at version {self.version}"
 
 
 class FooterWork:
@@ -183,4 +183,4 @@ def _read(store: object, path: str, job: Job[FileContents]) -> FileContents:
 
 def _request(view: FileView, name: str) -> _FooterRequest:
     facts = view.facts
-    return _FooterRequest(facts.location, facts.snapshot(view.version).metadata.id, view.version, name)
+    return _FooterRequest(facts.place, facts.snapshot(view.version).metadata.id, view.version, name)

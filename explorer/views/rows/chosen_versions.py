@@ -16,6 +16,7 @@ class KnownTable(Protocol):
 
     log: DeltaLog
     location: str
+    place: tuple[str, str]
 
     def snapshot(self, version: int) -> Snapshot:
         """Return the snapshot of a version."""

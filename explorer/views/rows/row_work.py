@@ -48,10 +48,11 @@ _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]+?))\s*(?:,|\Z)")
 class RowsRequest:
     """Whose rows, of which version, under which condition, masked ones too.
 
-    ``table_id`` tells tables apart that were at one location, one after the other.
+    ``place`` is the location and what tells stores apart; ``table_id`` tells tables apart that were there one after
+    the other.
     """
 
-    location: str
+    place: tuple[str, str]
     table_id: str
     version: int
     where: str
@@ -59,7 +60,7 @@ class RowsRequest:
 
     def __str__(self) -> str:
         """Return what is read, for a log."""
-        return f"Rows of {self.location} at version {self.version}"
+        return f"Rows of {self.place[0]} at version {self.version}"
 
 
 class PagedRows:
@@ -98,7 +99,7 @@ class PagedRows:
         """
         request, page = self.asked, self.page
         following = page.following if page is not None else None
-        other_table = request is None or request.location != view.facts.location
+        other_table = request is None or request.place != view.facts.place
         if request is None or other_table or page is None or (len(self._begins) < 2 if back else not following):
             raise RequestError("This page of rows does not exist.", field="page")
         self._begins = self._begins[:-1] if back else [*self._begins, following]
@@ -116,7 +117,7 @@ class PagedRows:
     def is_of(self, view: ChosenVersions) -> bool:
         """Return whether the current or last request belongs to the table of a view."""
         request = self.asked
-        return request is not None and (request.location, request.table_id) == (view.facts.location, _table_id(view))
+        return request is not None and (request.place, request.table_id) == (view.facts.place, _table_id(view))
 
     @property
     def state(self) -> WorkState:
@@ -242,7 +243,7 @@ class RangeChanges:
     def listing(self, view: ChosenVersions) -> Listing | None:
         """Return the changes that were read of the table of a view, if any were."""
         key = self._work.key
-        if not isinstance(key, tuple) or key[:2] != (view.facts.location, _table_id(view)):
+        if not isinstance(key, tuple) or key[:2] != (view.facts.place, _table_id(view)):
             return None
         result = self._work.result
         if not isinstance(result, ChangePreview):
@@ -459,7 +460,7 @@ def quoted_name(name: str) -> str:
 
 
 def _rows_request(view: ChosenVersions, where: str, *, masked: bool) -> RowsRequest:
-    return RowsRequest(view.facts.location, _table_id(view), view.version, where, masked)
+    return RowsRequest(view.facts.place, _table_id(view), view.version, where, masked)
 
 
 def _table_id(view: ChosenVersions) -> str:
@@ -467,8 +468,8 @@ def _table_id(view: ChosenVersions) -> str:
 
 
 def _changes_key(view: ChosenVersions, keys: str, where: str, *, inferred: bool) -> tuple[object, ...]:
-    return view.facts.location, _table_id(view), *change_range(view), inferred, keys, where.strip()
+    return view.facts.place, _table_id(view), *change_range(view), inferred, keys, where.strip()
 
 
 def _ends_key(view: ChosenVersions, keys: str) -> tuple[object, ...]:
-    return view.facts.location, _table_id(view), view.other, view.version, keys
+    return view.facts.place, _table_id(view), view.other, view.version, keys

@@ -79,7 +79,7 @@ class FollowedRow:
         """Return what was read as others can open it: the story up to the newest version of its time."""
         answer = self.answer(view, row, keys)
         value = None if answer is None or isinstance(answer.story, SparkOnly) else answer
-        table = view.facts.location, view.facts.snapshot(view.version).metadata.id
+        table = view.facts.place, view.facts.snapshot(view.version).metadata.id
         about = ("story", *table, view.version, row, keys)
         return Shareable("story", about, value, partial(self._work.adopt, _key(view, row, keys)))
 
@@ -166,4 +166,4 @@ def _readable(log: DeltaLog, key: Mapping[str, Any] | int) -> tuple[FollowedRang
 
 def _key(view: ChosenVersions, row: str, keys: str) -> tuple[object, ...]:
     # Other facts are of a log with another newest commit.
-    return view.facts.location, id(view.facts), view.version, row, keys
+    return view.facts.place, id(view.facts), view.version, row, keys

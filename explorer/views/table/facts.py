@@ -64,9 +64,11 @@ class TableFacts:
         clock: Says what time it is.
         before: A gap in the log: only the versions before it are asked for.
         partial: The log is the newest part of one whose older commits are not read yet.
+        store: Tells apart tables that have one location in several stores; empty where there is only one.
 
     Attributes:
         partial: As given; what became of other versions is not known.
+        place: The location and the store: what results of this table are told apart by from those of any other.
         first, last: The readable versions.
         newest: The newest commit's file, as it was listed.
         commits: The commits; empty if the history cannot be read.
@@ -84,12 +86,14 @@ class TableFacts:
         *,
         before: VersionGap | None = None,
         partial: bool = False,
+        store: str = "",
     ) -> None:
         self.log, self.partial = log, partial
         log.cache_columns(_COLUMNS)
         self._clock = clock
         self.name: str = name or log.name
         self.location: str = log.location
+        self.place: tuple[str, str] = (log.location, store)
         self._lock = threading.RLock()
         # Taken before the other one, never after it.
         self._judging = threading.Lock()

@@ -13,12 +13,14 @@ from bokeh.core.types import ID
 from bokeh.server.tornado import BokehTornado
 from panel.io.application import build_applications
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
+from tornado.ioloop import IOLoop
 from tornado.routing import URLSpec
 from tornado.web import Application, OutputTransform
 
 from explorer.activity.event import Event
 from explorer.activity.record import ActivityRecord
 from explorer.page.host import Identity
+from explorer.web.allocator import give_back
 from explorer.web.html import nonce_of
 from explorer.web.limits import ServerLimits
 from explorer.web.recorder import Recorder
@@ -192,4 +194,5 @@ class ExplorerApplication(BokehTornado):
         # Sockets that send nothing are checked, too, because they receive changes.
         for socket in list(self._sockets.values()):
             socket.is_still_allowed()
+        IOLoop.current().run_in_executor(None, give_back)
         super()._keep_alive()
