@@ -66,7 +66,9 @@ class Runs:
             if name not in whole:
                 continue
             seconds, found = round(self._seconds[name], 1), dict(sorted(self._found[name].items()))
-            record[name] = ProofRun(day, self._digests[name], dict(Counter(cases.values())), seconds, found)
+            failed = sorted(case for case, outcome in cases.items() if outcome == "failed")
+            outcomes = dict(Counter(cases.values()))
+            record[name] = ProofRun(day, self._digests[name], outcomes, seconds, found, failed)
         write_record(record)
 
 

@@ -8,7 +8,7 @@ small dose, and the day says how old the whole one is.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Final
@@ -42,6 +42,7 @@ class ProofRun:
         cases: How often each outcome of a case came.
         seconds: What the cases took, one after another.
         found: What the tests counted, summed over the cases.
+        failed: The tests that failed, by their node IDs.
     """
 
     at: str
@@ -49,6 +50,7 @@ class ProofRun:
     cases: dict[str, int]
     seconds: float
     found: dict[str, int]
+    failed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
