@@ -116,9 +116,13 @@ def _hinted_numbers(
 
 
 def compaction_problems(
-    store: LogStore, listing: LogListing, check_cancelled: Callable[[], None]
+    store: LogStore, listing: LogListing, check_cancelled: Callable[[], None] = lambda: None
 ) -> Iterator[LogProblem]:
-    """Yield compactions that differ from their commits, and those of commits that never existed, or vanished."""
+    """Yield compactions that differ from their commits, and those of commits that never existed, or vanished.
+
+    Args:
+        check_cancelled: Called before each; what it raises ends this.
+    """
     for path in listing.compactions:
         check_cancelled()
         if path.last_version > listing.latest:
