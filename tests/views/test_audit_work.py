@@ -57,7 +57,7 @@ def test_a_listing_of_files_ends_at_the_file_at_which_it_is_cancelled(tmp_path: 
     if not on_disk:
         for name in map(str, range(_COMMITS)):
             store.put_if_absent(name, b"1")
-    seen = []
+    seen: list[int] = []
 
     def check() -> None:
         seen.append(1)
