@@ -10,7 +10,7 @@ shows for certain counts. No row is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -62,14 +62,19 @@ class FooterReport(msgspec.Struct, frozen=True):
     unread: tuple[tuple[str, str], ...]
 
 
-def compared_footers(snapshot: Snapshot, store: LogStore) -> FooterReport:
+def compared_footers(
+    snapshot: Snapshot, store: LogStore, check_cancelled: Callable[[], None] = lambda: None
+) -> FooterReport:
     """Read the footer of every live file, and hold the statistics of the log against it.
+
+    Args:
+        check_cancelled: Called before each file, on several threads; what it raises ends the reading.
 
     Raises:
         CorruptTable: The statistics cannot be read at all.
     """
     paths: list[str] = snapshot.files(["path"]).column(0).to_pylist()
-    answers = footers_of(store, paths)
+    answers = footers_of(store, paths, check_cancelled=check_cancelled)
     footers = [answer if isinstance(answer, DataFooter) else None for answer in answers]
     unread = [(path, each.reason) for path, each in zip(paths, answers, strict=True) if isinstance(each, UnreadFooter)]
     differences = [*_counts(snapshot, paths, footers)]

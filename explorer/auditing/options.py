@@ -62,6 +62,7 @@ def read_inputs(
     options: AuditOptions,
     check: Callable[[Snapshot, Mapping[str, str]], CheckReport],
     report: Callable[[str], None] = lambda _: None,
+    check_cancelled: Callable[[], None] = lambda: None,
 ) -> AuditInputs:
     """Read the inputs that options ask for.
 
@@ -70,6 +71,8 @@ def read_inputs(
         options: Which inputs; those that check rows compare footers, too.
         check: Checks the table's own rules against its rows; a table without any needs no engine.
         report: Called with each phase, in words, before it begins; what it raises ends the reading.
+        check_cancelled: Called before each part of a phase (a version, a file), on any thread; what it raises ends the
+            reading.
 
     Raises:
         RequestError: The saved chain head is not one.
@@ -78,10 +81,10 @@ def read_inputs(
     stored, integrity, footers, rows = None, None, None, None
     if options.check_files:
         report("Listing the stored files")
-        stored = log.store.list_files()
+        stored = log.store.list_files(check_cancelled)
     if options.verify:
         report("Replaying the log")
-        integrity = log.verify()
+        integrity = log.verify(check_cancelled=check_cancelled)
     if options.check_rows:
         report("Checking rows")
         snapshot = log.snapshot()
@@ -89,7 +92,7 @@ def read_inputs(
         rows = check(snapshot, rules) if rules else CheckReport(snapshot.version, ())
     if options.check_footers or options.check_rows:
         report("Reading the footers of the live files")
-        footers = compared_footers(log.snapshot(), log.store)
+        footers = compared_footers(log.snapshot(), log.store, check_cancelled)
     return AuditInputs(stored, integrity, chain_head, rows, footers)
 
 

@@ -148,10 +148,10 @@ class LocalLogStore:
             except OSError as error:
                 raise _failed("list", f"{self._folder}/{folder}", error) from error
 
-    def list_files(self) -> pa.Table:
+    def list_files(self, check_cancelled: Callable[[], None] = lambda: None) -> pa.Table:
         """List what is stored under the root itself."""
         try:
-            return local_files(self._folder, self._files)
+            return local_files(self._folder, self._files, check_cancelled)
         except OSError as error:
             raise _failed("list", error.filename or self._folder, error) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +12,17 @@ from explorer.core.protocol.arrow.arrays import int64s, mask, strings
 from explorer.storage.real_files import RealFiles
 
 
-def local_files(root: str, files: RealFiles) -> pa.Table:
+def local_files(root: str, files: RealFiles, check_cancelled: Callable[[], None]) -> pa.Table:
     """List the files of a folder; see `explorer.core.protocol.log_store.LogStore.list_files`.
 
     Args:
         root: The folder, resolved.
+        check_cancelled: Called for each file; what it raises ends the listing.
 
     Raises:
         OSError: A folder cannot be listed.
     """
-    tree = _Tree(root, files)
+    tree = _Tree(root, files, check_cancelled)
     pending = [""]
     while pending:
         pending += tree.read(pending.pop())
@@ -33,8 +35,8 @@ def file_table(paths: list[str], sizes: list[int], times: list[int]) -> pa.Table
 
 
 class _Tree:
-    def __init__(self, root: str, files: RealFiles) -> None:
-        self._root, self._files = root, files
+    def __init__(self, root: str, files: RealFiles, check_cancelled: Callable[[], None]) -> None:
+        self._root, self._files, self._check_cancelled = root, files, check_cancelled
         self._paths: list[str] = []
         self._sizes: list[int] = []
         self._times: list[int] = []
@@ -50,6 +52,7 @@ class _Tree:
         try:
             with os.scandir(handle) as entries:
                 for entry in entries:
+                    self._check_cancelled()
                     key = folder + entry.name
                     if entry.is_symlink():
                         self._twice.add(os.path.realpath(f"{self._root}/{key}"))

@@ -162,10 +162,13 @@ class ObjectLogStore:
         except Exception as error:
             raise self._failed("list", "", error) from error
 
-    def list_files(self) -> pa.Table:
+    def list_files(self, check_cancelled: Callable[[], None] = lambda: None) -> pa.Table:
         """List what is stored under the root."""
         skipped = len(self._prefix)
-        files = [(item["path"][skipped:], item["size"], item["last_modified"]) for item in self._all()]
+        files = []
+        for item in self._all():
+            check_cancelled()
+            files.append((item["path"][skipped:], item["size"], item["last_modified"]))
         times = [milliseconds(modified) for _, _, modified in files]
         return file_table([path for path, _, _ in files], [size for _, size, _ in files], times)
 

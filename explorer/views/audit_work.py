@@ -93,7 +93,7 @@ class AuditWork:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[Audit] = SparkWork(changed)
-        # A step that was cancelled goes on to its end.
+        # What was cancelled ends with the version or the file that it reads.
         self._reading = threading.Lock()
 
     def start(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> None:
@@ -164,7 +164,7 @@ def _audited(facts: TableFacts, options: AuditOptions, line: Line | None, job: J
     def check(snapshot: Snapshot, rules: Mapping[str, str]) -> CheckReport:
         return _checked_rows(facts, snapshot, rules, line, job)
 
-    inputs = read_inputs(facts.log, options, check, job.report)
+    inputs = read_inputs(facts.log, options, check, job.report, job.check_cancelled)
     job.report("Checking the rules")
     return audit(Subject(facts.log, facts.now(), inputs=inputs, mine=my_clients()))
 

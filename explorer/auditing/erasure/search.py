@@ -57,7 +57,7 @@ def prove_erasure(
         predicates: SQL by name, over the columns of the newest version.
         now: ms since the epoch.
         search: Searches the files for all predicates.
-        check_cancelled: Called between the steps; may raise.
+        check_cancelled: Called between the steps, and for each file that is listed or read; may raise.
         others: Tables beside this one: those that share its files, or have a column of a predicate, are named.
         looked_in: Where these are all the tables that there are.
 
@@ -74,7 +74,7 @@ def prove_erasure(
     log.refresh()
     snapshot = log.snapshot()
     check_allowed_mapping(snapshot.column_mapping_mode, snapshot.metadata, snapshot.version)
-    stored = stored_files(log, now)
+    stored = stored_files(log, now, check_cancelled)
     plan = search_plan(log, stored, predicates.values())
     results = search(plan.groups)
     other_tables = neighbours_of(log, others, check_cancelled)

@@ -9,7 +9,7 @@ with the table's own retention deletes the file, None where it never does.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -59,18 +59,19 @@ class StoredFiles(msgspec.Struct, frozen=True):
     file_retention: int
 
 
-def stored_files(log: DeltaLog, now: int) -> StoredFiles:
+def stored_files(log: DeltaLog, now: int, check_cancelled: Callable[[], None] = lambda: None) -> StoredFiles:
     """Find every data file that is stored.
 
     Args:
         log: The table's log.
         now: ms since the epoch.
+        check_cancelled: Called for each file and each commit that is read; may raise.
 
     Raises:
         TableError: The log is broken.
         StorageError: The folder cannot be listed.
     """
-    return _Stored(log, now).listed()
+    return _Stored(log, now, check_cancelled).listed()
 
 
 def stored_key(path: str, location: str) -> str:
@@ -85,11 +86,11 @@ def stored_key(path: str, location: str) -> str:
 
 
 class _Stored:
-    def __init__(self, log: DeltaLog, now: int) -> None:
-        self._log, self._now = log, now
+    def __init__(self, log: DeltaLog, now: int, check_cancelled: Callable[[], None]) -> None:
+        self._log, self._now, self._check_cancelled = log, now, check_cancelled
         self._history: History = log.history_record()
         self._terms: Terms = retention_terms(self._history)
-        listing = log.store.list_files()
+        listing = log.store.list_files(check_cancelled)
         names = ("path", "size", "modified")
         paths, sizes, times = (only_array(listing, name).to_pylist() for name in names)
         self._listed: dict[str, tuple[int, int]] = dict(zip(paths, zip(sizes, times, strict=True), strict=True))
@@ -142,6 +143,7 @@ class _Stored:
         times = {path.version: path.modified for path in made}
         changes: dict[str, tuple[Any, int]] = {}
         for commit in read_commits(self._log.store, made):
+            self._check_cancelled()
             for action in commit.change_files():
                 changes.setdefault(self._key(canonical_key(action.path)), (action, commit.version))
         unnamed = {key: value for key, value in changes.items() if key not in named}
@@ -163,6 +165,7 @@ class _Stored:
         unlisted = [key for key in keys if key not in self._listed]
         lacking: set[str] = set()
         for key in unlisted:
+            self._check_cancelled()
             try:
                 lacking |= absent(self._log.store, [key])
             except StorageError as error:
@@ -202,6 +205,7 @@ class _Stored:
         return bool(self._listed[key][0]) and not is_vector and not is_checksum
 
     def _is_parquet(self, key: str) -> bool:
+        self._check_cancelled()
         try:
             if self._log.store.read_range(key, 0, 4) in _MAGIC:
                 return True

@@ -96,7 +96,7 @@ def log_traces(
     traces: list[Trace] = []
     unanswered: list[tuple[str, str]] = []
     read = 0
-    for key in sorted(_files(log)):
+    for key in sorted(_files(log, check_cancelled)):
         check_cancelled()
         try:
             hits, reasons = hits_and_reasons(log, key, search)
@@ -115,8 +115,8 @@ def log_traces(
     return LogTraces(tuple(traces), read, tuple(unanswered))
 
 
-def _files(log: DeltaLog) -> list[str]:
-    keys = only_array(log.store.list_files(), "path").to_pylist()
+def _files(log: DeltaLog, check_cancelled: Callable[[], None]) -> list[str]:
+    keys = only_array(log.store.list_files(check_cancelled), "path").to_pylist()
     prefix = f"{LOG_FOLDER}/"
     own = (key for key in keys if key.startswith(prefix))
     # Hadoop's checksums of its own files hold no values.

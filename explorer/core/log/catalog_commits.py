@@ -8,7 +8,7 @@ catalog ratified and whose commit is nowhere is a gap, and no older version is t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 from typing import Protocol as Interface
 
@@ -136,9 +136,9 @@ class CatalogStore:
         """List the keys of all stored objects."""
         return self._store.list_tree()
 
-    def list_files(self) -> pa.Table:
+    def list_files(self, check_cancelled: Callable[[], None] = lambda: None) -> pa.Table:
         """List the stored objects."""
-        return self._store.list_files()
+        return self._store.list_files(check_cancelled)
 
     def read(self, path: str) -> bytes:
         """Return an object's bytes, or the content that the catalog returned."""

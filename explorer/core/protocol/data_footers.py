@@ -7,10 +7,9 @@ a footer lacks, or has in another calendar or type, is unknown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -78,16 +77,26 @@ class UnreadFooter(msgspec.Struct, frozen=True):
 
 
 def footers_of(
-    store: LogStore, paths: Sequence[str], columns: Collection[str] | None = None
+    store: LogStore,
+    paths: Sequence[str],
+    columns: Collection[str] | None = None,
+    check_cancelled: Callable[[], None] = lambda: None,
 ) -> list[DataFooter | UnreadFooter]:
     """Read the footers of data files, several at once.
 
     Args:
         paths: Their decoded paths.
         columns: Dotted physical names of the leaf columns to describe; None for all.
+        check_cancelled: Called before each file, on several threads; what it raises ends the reading.
     """
+
+    def footer(path: str) -> DataFooter | UnreadFooter:
+        check_cancelled()
+        return _footer(store, columns, path)
+
     with ThreadPoolExecutor(_READERS) as readers:
-        return list(readers.map(partial(_footer, store, columns), paths))
+        # The first that raises ends this: those that no thread has begun are dropped.
+        return list(readers.map(footer, paths))
 
 
 def is_exact_bound(value: Any) -> bool:

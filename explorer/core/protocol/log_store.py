@@ -177,11 +177,14 @@ class LogStore(Protocol):
         """List the keys of all objects under the root at any depth, in no order."""
         ...
 
-    def list_files(self) -> pa.Table:
+    def list_files(self, check_cancelled: Callable[[], None] = lambda: None) -> pa.Table:
         """List the objects stored under the root itself, at any depth, in no order.
 
         Left out are links, targets of a link inside the root (they would have two names), and a file whose
         name is not text.
+
+        Args:
+            check_cancelled: Called for each object; what it raises ends the listing.
 
         Returns:
             path, size (bytes), modified (ms since the epoch).

@@ -368,15 +368,18 @@ class DeltaLog:
         return self._reader.history_of_log(watch).lifetimes.contradictions
 
     @located
-    def verify(self) -> IntegrityReport:
+    def verify(self, *, check_cancelled: Callable[[], None] = lambda: None) -> IntegrityReport:
         """Verify the whole log: gaps, damaged and contradictory commits, checksums and checkpoints against replay.
+
+        Args:
+            check_cancelled: Called before each version; what it raises ends the replay.
 
         Returns:
             The problems, the range of versions, and the head of a hash chain over the commits.
         """
         from explorer.core.log.verify.integrity import verify
 
-        return verify(self.store, self.catalog)
+        return verify(self.store, self.catalog, check_cancelled)
 
     @located
     def column_lineage(self) -> Lineage:

@@ -62,7 +62,10 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class TimelineOverview:
-    """The days before, when they begin, in words too, and the part of them that is shown, as shares of all of them."""
+    """The days before, when they begin, in words too, and the part of them that is shown, as shares of all of them.
+
+    ``dates`` are the days at which each of their quarters begins.
+    """
 
     days: tuple[Day, ...]
     start: int
@@ -70,6 +73,7 @@ class TimelineOverview:
     first: float
     last: float
     since: str
+    dates: tuple[str, ...]
 
 
 def timeline_page(
@@ -120,6 +124,7 @@ def timeline_page(
         "morning": morning(found.rows, list_view.since, most=_NEEDS, outside=found.needing_outside),
         "progress": progress,
         "listing": listing,
+        "all_redated": _all_redated(on_page),
         "has_files": any(row.lane is not None and row.lane.unit == "files" for row in on_page),
     }
     regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
@@ -150,6 +155,12 @@ def lane_rows(address: Address, matching: Sequence[TableSummary], axis: TimeRang
         folder = row.ref.folder
         rows.append(_lane_row(row, lane, axis, begins=begins))
     return rows
+
+
+def _all_redated(rows: Sequence[LaneRow]) -> bool:
+    """Return whether several lanes are drawn, all at the times of their writers: this is said once."""
+    drawn = [row for row in rows if row.lane is not None and row.lane.last is not None]
+    return len(drawn) > 1 and all(row.row.redated for row in drawn)
 
 
 def lane_card(facts: TableFacts, name: str, first: int, last: int) -> str:
@@ -208,6 +219,6 @@ def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineOverview
     days = overview((row.lane for row in rows if row.lane is not None), start, _DAYS)
     whole = _DAYS * DAY
     first, last = (min(max((time - start) / whole, 0.0), 1.0) for time in (axis.start, axis.end))
-    return TimelineOverview(
-        tuple(days), start, start + whole, first, last, f"{from_milliseconds(start):%d %b %Y}".lstrip("0")
-    )
+    dates = tuple(f"{from_milliseconds(start + whole * part // 4):%d %b}".lstrip("0") for part in range(4))
+    since = f"{from_milliseconds(start):%d %b %Y}".lstrip("0")
+    return TimelineOverview(tuple(days), start, start + whole, first, last, since, dates)

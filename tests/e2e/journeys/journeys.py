@@ -3,7 +3,7 @@
     python -m tests.e2e.journeys.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
 prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
-``journeys.json`` beside it and makes the table of ``docs/journeys.md`` from it. ``test_journeys.py`` walks those
+``journeys.json`` beside it and makes the table of ``docs/guide/jobs.md`` from it. ``test_journeys.py`` walks those
 without Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
 """
 
@@ -26,7 +26,7 @@ from tests.support.shared_tables import REPOSITORY
 
 __all__ = ["JOURNEYS", "PAGE", "WITHOUT_SPARK", "Walk", "page_of", "recorded"]
 
-PAGE = REPOSITORY / "docs" / "journeys.md"
+PAGE = REPOSITORY / "docs" / "guide" / "jobs.md"
 RECORD = Path(__file__).parent / "journeys.json"
 MARKS = ("<!-- made: journeys -->\n", "<!-- end -->\n")
 
@@ -441,7 +441,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.journeys.journeys", description="Walk the journeys.")
     parser.add_argument("pictures", nargs="?", type=Path, metavar="FOLDER", help="where each stop is photographed")
     parser.add_argument("--only", default="".join(JOURNEYS), metavar="LETTERS", help="these journeys, such as ik")
-    parser.add_argument("--write", action="store_true", help="renew the table of docs/journeys.md")
+    parser.add_argument("--write", action="store_true", help="renew the table of docs/guide/jobs.md")
     asked = parser.parse_args()
     if asked.pictures is not None:
         asked.pictures.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The journeys of ``docs/journeys.md``, each from the list of tables to its end, without a fault in the page."""
+"""The journeys of ``docs/guide/jobs.md``, each from the list of tables to its end, without a fault in the page."""
 
 import shutil
 from collections.abc import Iterator, Sequence

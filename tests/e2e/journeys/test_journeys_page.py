@@ -1,4 +1,4 @@
-"""The table of ``docs/journeys.md`` is made from what was walked, and every journey was walked to its end."""
+"""The table of ``docs/guide/jobs.md`` is made from what was walked, and every journey was walked to its end."""
 
 from tests.e2e.journeys.journeys import JOURNEYS, PAGE, page_of, recorded
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
@@ -169,7 +170,7 @@ def test_however_often_a_window_asks_it_reads_once_at_a_time(catalog: Catalog, m
     replayed, going, most, go_on = DeltaLog.verify, 0, 0, threading.Event()
     counting = threading.Lock()
 
-    def slow(log: DeltaLog) -> IntegrityReport:
+    def slow(log: DeltaLog, *, check_cancelled: Callable[[], None]) -> IntegrityReport:
         nonlocal going, most
         with counting:
             going += 1
@@ -177,7 +178,7 @@ def test_however_often_a_window_asks_it_reads_once_at_a_time(catalog: Catalog, m
         go_on.wait(30)
         with counting:
             going -= 1
-        return replayed(log)
+        return replayed(log, check_cancelled=check_cancelled)
 
     monkeypatch.setattr(DeltaLog, "verify", slow)
     window = Window(catalog, QUERY + "verify")

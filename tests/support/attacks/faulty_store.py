@@ -52,8 +52,8 @@ class FaultyStore:
     def list_tree(self) -> Iterable[str]:
         return self._do("list", lambda: list(self.inner.list_tree()))
 
-    def list_files(self) -> pa.Table:
-        return self._do("list files", self.inner.list_files)
+    def list_files(self, check_cancelled: Callable[[], None] = lambda: None) -> pa.Table:
+        return self._do("list files", lambda: self.inner.list_files(check_cancelled))
 
     def read(self, path: str) -> bytes:
         return self._do(f"read {path}", lambda: self.inner.read(path))

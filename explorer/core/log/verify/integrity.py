@@ -9,7 +9,7 @@ whose features this program does not read is verified too.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import groupby
 from typing import Final
 
@@ -76,11 +76,14 @@ class IntegrityReport(msgspec.Struct, frozen=True):
         return f"IntegrityReport({counts}, versions {self.first_version} to {self.last_version})"
 
 
-def verify(store: LogStore, catalog: CommitCatalog | None = None) -> IntegrityReport:
+def verify(
+    store: LogStore, catalog: CommitCatalog | None = None, check_cancelled: Callable[[], None] = lambda: None
+) -> IntegrityReport:
     """Verify a whole log.
 
     Args:
         catalog: The catalog that ratifies the commits; None if there is none, or it is not known.
+        check_cancelled: Called before each version and each compaction; what it raises ends the replay.
 
     Raises:
         TableNotFound: There is no log.
@@ -99,10 +102,10 @@ def verify(store: LogStore, catalog: CommitCatalog | None = None) -> IntegrityRe
     problems += orphaned_files(names)
     problems += incomplete_checkpoints(paths)
     walk = _LogWalk(store, listing)
-    walked = list(walk.problems())
+    walked = list(walk.problems(check_cancelled))
     if text is not None:
         problems += hint_problems(store, listing, hint, walk.proved)
-    problems += compaction_problems(store, listing)
+    problems += compaction_problems(store, listing, check_cancelled)
     if missing is not None and (answer is not None or not walk.is_managed):
         problems.append(lost_version(missing, listing.recorded))
     problems += walked
@@ -149,7 +152,7 @@ class _LogWalk:
         protocol = None if self._state is None else self._state.protocol
         return protocol is not None and not CATALOG_FEATURES.isdisjoint(supported_features(protocol))
 
-    def problems(self) -> Iterator[LogProblem]:
+    def problems(self, check_cancelled: Callable[[], None]) -> Iterator[LogProblem]:
         """Walk from the oldest version that has a file to the newest."""
         commits, checksums = self._listing.commits, self._listing.checksums
         known = sorted({*commits, *self._checkpoints})
@@ -165,6 +168,7 @@ class _LogWalk:
         before = known[0] - 1
         # Only versions that have a file are walked: a stray name must not make this endless.
         for version in known:
+            check_cancelled()
             if version > before + 1 or (version not in commits and version > min(commits, default=version)):
                 yield from self._gap(before + 1, version if version not in commits else version - 1)
             before = version

@@ -6,7 +6,7 @@ a log raises an error, each fault is a `LogProblem`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 
 import msgspec
 
@@ -116,9 +116,16 @@ def _hinted_numbers(
         yield LogProblem(kind, checkpoint.version, file, f"the hint: {detail}" if is_short else detail)
 
 
-def compaction_problems(store: LogStore, listing: LogListing) -> Iterator[LogProblem]:
-    """Yield compactions that differ from their commits, and those of commits that never existed, or vanished."""
+def compaction_problems(
+    store: LogStore, listing: LogListing, check_cancelled: Callable[[], None] = lambda: None
+) -> Iterator[LogProblem]:
+    """Yield compactions that differ from their commits, and those of commits that never existed, or vanished.
+
+    Args:
+        check_cancelled: Called before each; what it raises ends this.
+    """
     for path in listing.compactions:
+        check_cancelled()
         if path.last_version > listing.latest:
             detail = f"it reaches to version {path.last_version}; the newest commit or checkpoint is {listing.latest}"
             # The versions that it ends with do not count.
