@@ -25,8 +25,8 @@ from explorer.activity.reading import entries
 from tests.e2e.conftest import CHROMIUM
 from tests.support.at_least_one import at_least_one
 from tests.support.dose import WHOLE_DOSE
+from tests.support.issuers.keycloak import KEYCLOAK, NO_KEYCLOAK, REALM, Keycloak, keycloak, password_of
 from tests.support.logs import hostile_tables, small_logs
-from tests.support.pages.keycloak import KEYCLOAK, NO_KEYCLOAK, REALM, Keycloak, keycloak, password_of
 from tests.support.pages.ports import free_port
 from tests.support.pages.waiting import wait_until
 from tests.support.shared_tables import REPOSITORY

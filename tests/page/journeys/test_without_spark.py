@@ -110,4 +110,4 @@ def test_whether_the_table_holds_what_its_log_says_and_a_colleague_sees_it(perso
     person.press("Run", "lead").see("Share result", "lead")
     person.press("Share result", "lead").see("kept for others until", "lead")
     theirs = Follower(person.tables, person.window.session.query)
-    theirs.see("kept for others until", "lead")
+    assert theirs.see("kept for others until", "lead")

@@ -19,10 +19,10 @@ from explorer.activity.reading import check_record, entries
 from explorer.web.serving.people.oidc.access import OidcAccess
 from explorer.web.serving.people.oidc.settings import OidcSettings
 from explorer.web.serving.sockets import SIGNED_OUT
+from tests.support.issuers.small_issuer import CLIENT, SECRET, issuer
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.own_loop import run_apart
 from tests.support.pages.raw_pages import Pages, Talk, served_here
-from tests.support.pages.small_issuer import CLIENT, SECRET, issuer
 from tests.web.serving.test_single_sign_on import signed_in
 
 ACT = "?t=w/orders&tab=act&act=set-description&f.description=new"

@@ -23,11 +23,11 @@ from explorer.web.serving.people.access import Rights
 from explorer.web.serving.people.oidc.access import OidcAccess
 from explorer.web.serving.people.oidc.provider import Provider
 from explorer.web.serving.people.oidc.settings import OidcSettings
+from tests.support.issuers.small_issuer import CLIENT, SECRET, Issuer, issuer
 from tests.support.lines_of_records import lines_once
 from tests.support.logs import hostile_tables, small_logs
 from tests.support.own_loop import run_apart
 from tests.support.pages.raw_pages import Answer, Pages, Talk, served_here
-from tests.support.pages.small_issuer import CLIENT, SECRET, Issuer, issuer
 
 
 @pytest.fixture(scope="module")
