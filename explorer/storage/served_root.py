@@ -38,8 +38,8 @@ class ServedRoot:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for the same place of the same store: an address alone may be of two servers. It holds secrets."""
-        return self.place, repr(sorted(self.storage_options.items()))
+        """The same for the same place of the same store: an address alone may be of two servers."""
+        return self.place, store_digest(self.storage_options)
 
 
 def store_digest(options: object) -> str:

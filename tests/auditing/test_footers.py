@@ -24,6 +24,7 @@ from explorer.core.transaction.intents.records import RecomputeStatistics
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, write_log
 from tests.support.logs.spark_tables import masking
+from tests.support.rule_findings import finding_of
 from tests.support.shared_tables import golden_root, reference_root
 
 pytestmark = pytest.mark.sampled(tests=8)
@@ -72,9 +73,7 @@ def _audit(table: explorer.Table) -> Audit:
 
 
 def _found(table: explorer.Table, rule: str) -> Finding:
-    """The one finding of a rule."""
-    (found,) = (finding for finding in _audit(table).findings if finding.rule == rule)
-    return found
+    return finding_of(_audit(table), rule)
 
 
 def _with(kind: str, column: str, value: Any) -> dict[str, Any]:

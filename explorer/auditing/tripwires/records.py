@@ -22,9 +22,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from explorer.core.errors import CorruptTable, RequestError
+from explorer.core.errors import RequestError
 from explorer.core.protocol.limits import check_dotted_names
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.protocol.table_properties.values import parse_interval
 from explorer.core.protocol.times import DayHours, span_milliseconds, zone_named
 
 _HEAD: Final = re.compile(r"^\s*\[\[\s*tripwire\s*\]\]")
@@ -144,8 +144,8 @@ class Silence(_Tripwire, frozen=True, kw_only=True, tag="silence"):
     def milliseconds(self) -> int:
         """Return the interval."""
         try:
-            return span_milliseconds(interval({"longer": self.longer}, "longer", datetime.resolution))
-        except CorruptTable as error:
+            return span_milliseconds(parse_interval(self.longer))
+        except ValueError as error:
             raise ValueError("longer", f"is {self.longer!r}, not an interval such as 2 days") from error
 
 

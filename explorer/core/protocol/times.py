@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from explorer.core.errors import CorruptTable, InvalidIntent, RequestError
-from explorer.core.protocol.table_properties.values import interval
+from explorer.core.errors import InvalidIntent, RequestError
+from explorer.core.protocol.table_properties.values import parse_interval
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = _EPOCH.toordinal()
@@ -113,9 +113,9 @@ def older_than(text: str | None) -> datetime | timedelta | None:
         return None
     try:
         if re.match(r"\s*\d{4}-", text) is None:
-            return interval({"olderThan": text}, "olderThan", timedelta())
+            return parse_interval(text)
         return aware_moment(text)
-    except (CorruptTable, RequestError) as error:
+    except (ValueError, RequestError) as error:
         raise InvalidIntent(
             f"{text!r} is neither an interval such as 'interval 30 days' nor a time with a zone such as "
             "2026-03-02T14:05:11Z.",
@@ -136,8 +136,8 @@ def period(text: str, field: str, *, or_zero: bool = False) -> timedelta:
         RequestError: It is none, is negative, or is 0 where that is not allowed.
     """
     try:
-        length = interval({field: text}, field, timedelta())
-    except CorruptTable as error:
+        length = parse_interval(text)
+    except ValueError as error:
         raise RequestError(
             f"{field} is {text!r}, not an interval such as '7 days' or '1 minute'.", field=field
         ) from error
@@ -163,8 +163,8 @@ def duration(text: str) -> int:
         RequestError: It is none, or a negative one.
     """
     try:
-        length = span_milliseconds(interval({"duration": text}, "duration", timedelta()))
-    except CorruptTable as error:
+        length = span_milliseconds(parse_interval(text))
+    except ValueError as error:
         raise RequestError(
             f"{text!r} is not a valid duration. Use a form such as '7 days' or '36 hours'.",
             found=text,

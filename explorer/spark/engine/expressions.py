@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from explorer.core.errors import ExpressionRefused
+from explorer.core.protocol.sql.constants import quoted_column
 from explorer.core.protocol.sql.functions import REFUSED
 from explorer.core.protocol.sql.tokens import NormalizedExpression
 from explorer.core.protocol.sql.vetting import called_functions, normalized_expression, quoted_text
@@ -141,7 +142,7 @@ def catalog_description(session: SparkSession, parts: Sequence[str]) -> list[Row
         ExpressionRefused: The name holds what Spark takes for a variable.
         PySparkException: There is no such table.
     """
-    name = _quoted_parts(parts)
+    name = quoted_column(parts)
     _check_settings(session, normalized_expression(name))
     return session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
 
@@ -160,17 +161,13 @@ def catalog_listing(session: SparkSession, parts: Sequence[str]) -> str | None:
         ExpressionRefused: The name holds what Spark takes for a variable.
         PySparkException, Py4JError: The catalog does not answer.
     """
-    inside, name = _quoted_parts(parts[:-1]), parts[-1]
+    inside, name = quoted_column(parts[:-1]), parts[-1]
     if _WORD.fullmatch(name) is None:
         return None
-    _check_settings(session, normalized_expression(_quoted_parts(parts)))
+    _check_settings(session, normalized_expression(quoted_column(parts)))
     rows = session.sql(f"SHOW TABLE EXTENDED {f'IN {inside} ' if inside else ''}LIKE '{name}'").collect()
     found = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
     return str(found[0]["information"]) if len(found) == 1 else None
-
-
-def _quoted_parts(parts: Sequence[str]) -> str:
-    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def has_collation(session: SparkSession, name: str) -> bool:

@@ -19,6 +19,7 @@ from explorer.core.protocol.actions import Metadata
 from explorer.core.transaction.intents.records import SetProperties
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.small_logs import MASKED, PROTOCOL, add, metadata, table, vector
+from tests.support.rule_findings import finding_of
 
 KEPT = "delta.deletedFileRetentionDuration"
 
@@ -32,9 +33,7 @@ def _finding(table: explorer.Table, rule: str) -> Finding | None:
 
 
 def _found(table: explorer.Table, rule: str) -> Finding:
-    """The one finding of a rule."""
-    (finding,) = (finding for finding in table.audit(NOW).findings if finding.rule == rule)
-    return finding
+    return finding_of(table.audit(NOW), rule)
 
 
 def _access(table: explorer.Table, client: str) -> tuple[str, str]:

@@ -10,12 +10,11 @@ import explorer
 from explorer.auditing import Finding
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, commit_info, table
+from tests.support.rule_findings import finding_of
 
 
 def _found(table: explorer.Table, rule: str) -> Finding:
-    """The one finding of a rule."""
-    (finding,) = (each for each in table.audit(NOW, verify=True).findings if each.rule == rule)
-    return finding
+    return finding_of(table.audit(NOW, verify=True), rule)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from explorer.storage import open_store
 from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, clean, committed, loaded, timed, written
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.rule_findings import finding_of, is_silent
 from tests.support.shared_tables import golden_root, reference_root
 
 MINUTE = 60_000
@@ -33,13 +34,11 @@ def _audit(table: explorer.Table, **inputs: Any) -> Audit:
 
 
 def _found(table: explorer.Table, rule: str, **inputs: Any) -> Finding:
-    findings = [finding for finding in _audit(table, **inputs).findings if finding.rule == rule]
-    assert len(findings) == 1, _audit(table, **inputs)
-    return findings[0]
+    return finding_of(_audit(table, **inputs), rule)
 
 
 def _silent(table: explorer.Table, rule: str, **inputs: Any) -> bool:
-    return rule in {silent.id for silent in _audit(table, **inputs).silent}
+    return is_silent(_audit(table, **inputs), rule)
 
 
 def _said(finding: Finding) -> str:

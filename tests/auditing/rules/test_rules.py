@@ -18,6 +18,7 @@ from explorer.core.transaction.intents.records import Checkpoint, Purge, Restore
 from tests.support.comparison.audited_tables import DAY, HOUR, NOW, ago, clean, loaded, written
 from tests.support.logs import small_logs
 from tests.support.logs.checkpoint_shapes import write_checkpoint
+from tests.support.rule_findings import finding_of, is_silent
 from tests.support.shared_tables import reference_root
 
 FEED, FILES, LOG = "delta.enableChangeDataFeed", "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
@@ -28,14 +29,11 @@ def _audit(table: explorer.Table, **more: Any) -> Audit:
 
 
 def _found(table: explorer.Table, rule: str, **more: Any) -> Finding:
-    """The one finding of a rule."""
-    findings = [finding for finding in _audit(table, **more).findings if finding.rule == rule]
-    assert len(findings) == 1, _audit(table, **more)
-    return findings[0]
+    return finding_of(_audit(table, **more), rule)
 
 
 def _silent(table: explorer.Table, rule: str, **more: Any) -> bool:
-    return rule in {silent.id for silent in _audit(table, **more).silent}
+    return is_silent(_audit(table, **more), rule)
 
 
 def _said(finding: Finding) -> str:

@@ -8,6 +8,7 @@ import explorer
 from explorer.auditing import Finding
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs.small_logs import PROTOCOL, add, metadata, table
+from tests.support.rule_findings import finding_of
 
 KEPT = "delta.setTransactionRetentionDuration"
 
@@ -17,8 +18,7 @@ def _table(configuration: dict[str, str]) -> explorer.Table:
 
 
 def _found(audited: explorer.Table, rule: str) -> Finding:
-    (finding,) = (finding for finding in audited.audit(NOW).findings if finding.rule == rule)
-    return finding
+    return finding_of(audited.audit(NOW), rule)
 
 
 @pytest.mark.parametrize(

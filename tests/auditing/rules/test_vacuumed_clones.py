@@ -12,6 +12,7 @@ from explorer.core.errors import StorageError
 from explorer.spark.engine.file_addresses import check_present, local_address
 from tests.support.comparison.audited_tables import NOW
 from tests.support.logs import small_logs
+from tests.support.rule_findings import finding_of
 
 SHARED = ("orders/part 1.parquet", "orders/day=1/part-2.parquet")
 
@@ -29,9 +30,7 @@ def clone(tmp_path: Path) -> explorer.Table:
 
 
 def _found(table: explorer.Table, rule: str) -> Finding:
-    """The one finding of a rule."""
-    (finding,) = (each for each in table.audit(NOW, check_files=True).findings if each.rule == rule)
-    return finding
+    return finding_of(table.audit(NOW, check_files=True), rule)
 
 
 def _is_of_clones(advice: str | None) -> bool:

@@ -385,8 +385,6 @@ class CheckpointPart:
 
     def _counts(self, index: int, keep: Mask | None) -> pa.Array:
         """Return the counts in the texts of statistics, which are most of a checkpoint."""
-        if "stats" not in self._members:
-            return pa.nulls(self._length(index, keep), pa.int64())
         counted, start = [], 0
         # Of all rows, as texts are long to copy and counts are not.
         for texts in self._texts(index, None):

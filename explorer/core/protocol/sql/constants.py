@@ -8,6 +8,7 @@ time names its zone. A value without such a constant has none, and is never writ
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final
@@ -18,8 +19,8 @@ _NOT_FINITE: Final = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _MOST_DIGITS: Final = 38
 
 
-def quoted_column(path: tuple[str, ...]) -> str:
-    """Return a column as SQL, every part in backticks."""
+def quoted_column(path: Sequence[str]) -> str:
+    """Return a column, or another name of several parts, as SQL: every part in backticks."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in path)
 
 

@@ -70,17 +70,30 @@ def interval(configuration: Mapping[str, str], key: str, default: timedelta) -> 
     text = configuration.get(key)
     if text is None:
         return default
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        shown = text if len(text) <= _LONGEST_INTERVAL else f"{text[:_LONGEST_INTERVAL]}…"
+        raise _unreadable(key, shown, str(error)) from error
+
+
+def parse_interval(text: str) -> timedelta:
+    """Return a duration, of which ``interval`` may be the first word.
+
+    Raises:
+        ValueError: It is none; the message says what it must be.
+    """
     expected = "an interval such as 'interval 7 days'"
     if len(text) > _LONGEST_INTERVAL:
-        raise _unreadable(key, f"{text[:_LONGEST_INTERVAL]}…", expected)
+        raise ValueError(expected)
     body = re.sub(r"\A\s*interval\b", "", text.strip(), flags=re.IGNORECASE)
     parts, rest = _PART.findall(body), _PART.sub("", body)
     if not parts or rest.strip() or any(unit.lower() not in _UNITS for _, unit in parts):
-        raise _unreadable(key, text, expected)
+        raise ValueError(expected)
     try:
         return sum((float(amount) * _UNITS[unit.lower()] for amount, unit in parts), timedelta())
     except OverflowError as error:
-        raise _unreadable(key, text, f"{expected}, of at most {timedelta.max.days:,} days") from error
+        raise ValueError(f"{expected}, of at most {timedelta.max.days:,} days") from error
 
 
 def constraints(configuration: Mapping[str, str]) -> dict[str, str]:
