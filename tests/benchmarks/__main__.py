@@ -47,6 +47,7 @@ PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "audits": audits.measure,
     "browser": browser.measure,
     "lake": browser.measure_lake,
+    "data": browser.measure_data,
     "widget": widget.measure,
     "spark": rows.measure,
     "writes": writes.measure,

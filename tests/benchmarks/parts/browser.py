@@ -28,6 +28,7 @@ from explorer.views.many_tables.choice import FacetChoice
 from explorer.views.many_tables.facets import faceted
 from explorer.views.many_tables.record import TraitsRecord
 from explorer.views.many_tables.traits import TableTraits, folders_above
+from tests.benchmarks.parts.rows import LINKED, prepare_linked
 from tests.benchmarks.runs import environment
 from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
@@ -35,10 +36,12 @@ from tests.e2e.crawl.odd_warehouse import write_odd_tables
 from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.pages.served_pages import SERVE
 from tests.support.pages.waiting import wait_until
+from tests.support.slow_s3 import slow_s3
 
 ROUNDS: Final = 1
 TURNS: Final = 3
 STEPS: Final = 10
+CLICKS: Final = 20
 MANY: Final = 1_000
 FACETED: Final = 10_000
 LONG: Final = "C"
@@ -61,6 +64,7 @@ _WHOLE = f"{_SETTLED} && !document.querySelector('.reading, .bone, .bones') && p
 _ALL_READ = f"{_WHOLE} && !document.body.innerText.includes('not read yet') && performance.now()"
 _SPARK_STANDS = "['ready', 'failed'].includes(document.querySelector('#spark .chip')?.textContent.trim())"
 _DRAWN = "document.querySelector('#timeline-slot .js-plotly-plot .bars .point') && performance.now()"
+_ROWS = "document.querySelectorAll('.grid table.list tbody tr').length > 0 && performance.now()"
 _LANES = "document.querySelectorAll('#lanes td.lane canvas').length > 10 && performance.now()"
 _WATCH = """() => {
     window.lastChange = 0;
@@ -108,6 +112,49 @@ def measure_lake() -> Iterator[dict[str, Any]]:
             for text, seconds in _palette_of_a_log(browser, f"{address}?t={LONG}"):
                 yield {"of": "palette", "what": text, "goal": PALETTE_GOAL, "seconds": seconds}
         browser.close()
+
+
+def measure_data() -> Iterator[dict[str, Any]]:
+    """One record a table: seconds from a click on Data to its first rows, median and 95th percentile."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        raise SystemExit("There is no Chromium on this machine.")
+    prepared_demo()
+    prepare_linked()
+    with (
+        sync_playwright() as playwright,
+        tempfile.TemporaryDirectory() as kept,
+        slow_s3(FOLDER, 0.02) as s3,
+    ):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        store = f"s3://warehouse/{LINKED}"
+        for what, root, table, goal in (
+            ("orders", str(FOLDER), f"{FOLDER.name}/demo/sales/orders", 0.15),
+            (LINKED, str(FOLDER), f"{FOLDER.name}/{LINKED}", 0.4),
+            (store, store, LINKED, 0.5),
+        ):
+            with _served(root, Path(kept), _variables(s3.options)) as address:
+                yield {"of": "data", "what": what, "goal": goal} | _spread(_clicked(browser, f"{address}?t={table}"))
+        browser.close()
+
+
+def _variables(options: dict[str, str]) -> dict[str, str]:
+    """Return storage options as variables of a process."""
+    names = {"aws_endpoint": "AWS_ENDPOINT_URL", "allow_http": "AWS_ALLOW_HTTP"}
+    return {names.get(option, option.upper()): value for option, value in options.items()}
+
+
+def _clicked(browser: Any, url: str) -> list[float]:
+    """Seconds from clicks on Data to its rows, each in a window of its own, after one that warms up the server."""
+    times = []
+    for _ in range(CLICKS + 1):
+        with _window(browser) as page:
+            _watched(page, url)
+            page.evaluate("addEventListener('pointerdown', () => { window.pressed = performance.now(); }, true)")
+            page.click("a[data-nav][href*='tab=data']")
+            times.append((wait_until(page, _ROWS, every=5) - page.evaluate("pressed")) / 1e3)
+    return times[1:]
 
 
 def _prepare() -> None:
@@ -288,10 +335,10 @@ def _window(browser: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _served(root: Path, kept: Path) -> Iterator[str]:
-    """Serve the tables below a folder, with a folder for what is kept of them."""
+def _served(root: str | Path, kept: Path, variables: dict[str, str] | None = None) -> Iterator[str]:
+    """Serve the tables below a folder or in a store, with a folder for what is kept of them."""
     command = [sys.executable, "-c", SERVE, str(root)]
-    settings = {**environment(), "XDG_CACHE_HOME": str(kept)}
+    settings = {**environment(), "XDG_CACHE_HOME": str(kept), **(variables or {})}
     del settings[CACHE_VARIABLE]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=settings)
     try:

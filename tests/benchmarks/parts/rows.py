@@ -227,6 +227,11 @@ def _prepare() -> None:
     _made(FOLDER / f"changed-{ROWS}", _changed)
     _made(FOLDER / f"small-{SMALL_FILES}", _small)
     _made(FOLDER / f"plain-{ROWS}", _plain)
+    prepare_linked()
+
+
+def prepare_linked() -> None:
+    """Make the table of a thousand large files if it is not there yet."""
     _made(FOLDER / LINKED, _linked)
 
 
