@@ -32,7 +32,7 @@ class Issuer:
         url: Its URL, which its tokens name.
         claims: Claims of the person who signs in.
         changes: Claims that replace those that would be right; None leaves one out.
-        is_down: It answers every request with 503.
+        is_down: It answers every request as in ``down``: a status and the content.
         refuses: The error that it answers a person or a client with.
         key, kid: What it signs with; the published keys are in ``published``.
         algorithm: The signature that its tokens have, whatever it publishes.
@@ -43,6 +43,7 @@ class Issuer:
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "1", "preferred_username": "ana"})
     changes: dict[str, Any] = field(default_factory=dict)
     is_down: bool = False
+    down: tuple[int, dict[str, Any]] = (503, {})
     refuses: str = ""
     key: Any = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     kid: str = "one"
@@ -124,7 +125,7 @@ def issuer() -> Iterator[Issuer]:
             path, asked = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
             values = {name: texts[0] for name, texts in asked.items()}
             if made.is_down:
-                self._answer(503, {})
+                self._answer(*made.down)
             elif path == "/.well-known/openid-configuration":
                 self._answer(200, made.metadata())
             elif path == "/keys":
@@ -144,7 +145,7 @@ def issuer() -> Iterator[Issuer]:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             form = {name: texts[0] for name, texts in parse_qs(body).items()}
             if made.is_down:
-                self._answer(503, {})
+                self._answer(*made.down)
             else:
                 self._answer(*made.tokens(form, self.headers.get("Authorization", "")))
 

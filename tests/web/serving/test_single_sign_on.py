@@ -282,8 +282,19 @@ def test_a_session_that_the_issuer_refuses_to_renew_ends(one: Issuer) -> None:
     until(lambda: identity(people, known) is None)
 
 
-def test_a_session_outlives_an_issuer_that_is_down_for_a_while(one: Issuer) -> None:
-    now = [0.0]
+@pytest.mark.parametrize(
+    "down",
+    [
+        (503, {}),
+        (404, {"error": "Realm does not exist"}),
+        (429, {"error": "too_many_requests"}),
+        (400, {}),
+        (400, {"error": "temporarily_unavailable"}),
+        (403, {"message": "blocked by a proxy"}),
+    ],
+)
+def test_a_session_outlives_an_issuer_that_is_down_for_a_while(one: Issuer, down: tuple[int, dict[str, Any]]) -> None:
+    now, one.down = [0.0], down
     people = access(one, now)
     known = session(one, people)
     one.is_down, now[0] = True, 299

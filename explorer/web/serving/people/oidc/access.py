@@ -193,7 +193,7 @@ class OidcAccess:
                 raise _again("The issuer answered with another person.")
         except SignInFailed as error:
             if error.ended:
-                _log.warning("The session of a person ended: %s", error.title)
+                _log.warning("The session of a person ended: %s. %s", error.title, error.message)
                 self.end(session_id)
             else:
                 _log.warning("A session could not be renewed: %s", error.message)

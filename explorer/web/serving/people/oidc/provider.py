@@ -19,6 +19,9 @@ _TIMEOUT: Final = urllib3.Timeout(connect=5.0, read=10.0)
 _LARGEST: Final = 1 << 20
 _KNOWN_FOR: Final = 3600.0
 """Seconds after which the issuer is asked again what it is."""
+_REFUSALS: Final = frozenset({400, 401, 403})
+"""The status of a refusal, which names its error (RFC 6749, section 5.2)."""
+_FOR_A_WHILE: Final = frozenset({"server_error", "temporarily_unavailable"})
 _KEYS_AGAIN: Final = 30.0
 """Seconds between two requests for the keys, whatever tokens name."""
 Answer = TypeVar("Answer")
@@ -173,10 +176,13 @@ class Provider:
             code = msgspec.json.decode(content, type=dict[str, Any]).get("error")
         except (msgspec.MsgspecError, UnicodeDecodeError):
             code = None
-        known = code if isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum() else "no reason"
+        named = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum() and len(code) <= 60
+        # Anything else may come from a proxy, a limit of requests, or an issuer that is still starting.
+        if status not in _REFUSALS or not named or code in _FOR_A_WHILE:
+            raise self._silent(f"HTTP {status}")
         raise SignInFailed(
             "Sign-in refused",
-            f"The sign-in service {self.settings.host} refused with {known[:60]} (HTTP {status}).",
+            f"The sign-in service {self.settings.host} refused with {code} (HTTP {status}).",
             "Sign in again. If it refuses again, ask those who run it whether this client is registered with this "
             "address and this secret.",
         )
