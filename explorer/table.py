@@ -567,7 +567,7 @@ class Table(DeltaLog):
 
         Args:
             plan: The plan. After later commits it is made again on top of them, unless they conflict with it.
-            reason: Why; kept in the history.
+            reason: Why; recorded in the history.
             user: Who commits.
             watch: Called with the job that checks the rows again for that, once it has begun.
             approval: The approval of a second person; the commit names both, and a plan that is no longer the approved
@@ -633,7 +633,7 @@ class Table(DeltaLog):
             app_id: The name under which the table records the batches; the same each time the stream is started.
             intent: What is done with a batch: append, overwrite or merge; its source is the batch.
             user: Who commits.
-            reason: Why; kept in the history.
+            reason: Why; recorded in the history.
 
         Raises:
             InvalidIntent: The intent makes no sense in itself, or does not take rows.

@@ -285,5 +285,5 @@ class _OutputFile(io.FileIO):
             raise
         except OSError as error:
             raise StorageError(
-                f"Standard output cannot be written: {error.strerror}. Make room there, or send it elsewhere."
+                f"Standard output cannot be written: {error.strerror}. Make room there, or redirect it."
             ) from error

@@ -162,11 +162,11 @@ def compare(
     """Compare two tables: schema, partitioning, properties, constraints, protocol, counts, sizes, and bounds.
 
     Only the logs are read, unless --rows is given: Spark then reads all rows of both tables. Columns are matched by
-    name; a column that a copy of the table has renamed is found by its physical name. A value that every table has of
-    its own, such as its ID, is listed and does not make two tables differ.
+    name; a column that a copy of the table has renamed is found by its physical name. A value that is
+    different in every table, such as its ID, is listed, but does not count as a difference.
 
     --intents changes nothing. Each intent is planned on OTHER as it is, without reading rows; commit them in this
-    order, as a later one may need those before it.
+    order, because a later one may need those before it.
     """
     if key and not rows:
         raise RequestError("--key matches rows. Add --rows to compare the rows.", field="key")

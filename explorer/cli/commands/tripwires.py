@@ -231,8 +231,8 @@ def _alarms(
     latest = table.latest_version()
     if after > latest:
         raise CorruptTable(
-            f"The log of {table.location} ends at v{latest}, and v{after} was looked at before: commits were taken "
-            "away, or it is another table. Find out which, then continue from this version.",
+            f"The log of {table.location} ends at v{latest}, but v{after} was checked before: commits were "
+            "removed, or it is another table. Find out which, then continue from this version.",
             version=latest,
             table=table.location,
         )

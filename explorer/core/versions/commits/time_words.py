@@ -168,7 +168,7 @@ def _in_words(words: str, now: datetime, text: str) -> datetime:
         span = words.removeprefix("last ").removeprefix("this ")
         choices = (f"start of {words}", f"end of {words}", f"1 {span} ago")
         raise RequestError(
-            f"\u201c{words}\u201d is a span and not a time. Write {', '.join(choices[:-1])}, or {choices[-1]}.",
+            f"\u201c{words}\u201d is a time range, not a time. Write {', '.join(choices[:-1])}, or {choices[-1]}.",
             reason=AMBIGUOUS, found=text, allowed=choices,
         )  # fmt: skip
     parts = words.split(" ")

@@ -177,7 +177,7 @@ class Provider:
         raise SignInFailed(
             "Sign-in refused",
             f"The sign-in service {self.settings.host} refused with {known[:60]} (HTTP {status}).",
-            "Sign in again. If it refuses again, ask those who run it whether this client is registered with this "
+            "Sign in again. If it refuses again, ask the people who run it whether this client is registered with this "
             "address and this secret.",
         )
 
@@ -192,7 +192,7 @@ class Provider:
         return SignInFailed(
             "The sign-in service does not answer",
             f"{self.settings.host} could not be asked ({why}). People who are signed in can go on.",
-            "Try again in a minute. If it lasts, tell those who run the sign-in service.",
+            "Try again in a minute. If it lasts, tell the people who run the sign-in service.",
             status=502,
             ended=False,
         )
@@ -201,7 +201,7 @@ class Provider:
         return SignInFailed(
             "Odd sign-in service",
             f"{self.settings.host} does not answer as an issuer of OpenID Connect. {why}",
-            "Tell those who run this server: the issuer in its configuration may be wrong.",
+            "Tell the people who run this server: the issuer in its configuration may be wrong.",
             status=502,
             ended=False,
         )
