@@ -154,8 +154,8 @@ def is_in_old_calendar(
     if not int96 or not (b"org.apache.spark.legacyINT96" in known or version < b"3.1.0"):
         return False
     places = FieldPlaces(list(schema))
-    found = (places.place(shape) for shape in times)
-    return any(place is not None and schema.names[place] in int96 for place in found)
+    time_places = (places.place(shape) for shape in times)
+    return any(place is not None and schema.names[place] in int96 for place in time_places)
 
 
 def in_96_bits(described: Any) -> frozenset[str]:

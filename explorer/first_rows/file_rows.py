@@ -332,9 +332,9 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
         return bytes(source.read_at(length, start))
 
     def measured(chunk: Chunk, searched: int = MOST_BYTES) -> ChunkRows:
-        found = chunk_rows(chunk, read, searched)
+        rows = chunk_rows(chunk, read, searched)
         # The chunk is read page by page here, and not held.
-        return replace(found, around=found.around - chunk.length)
+        return replace(rows, around=rows.around - chunk.length)
 
     # Where each row has one value of a column, the pages after the last row that is needed are not looked at.
     single = [_first_values(chunk, needed) for chunk in chunks if chunk.levels < 2]

@@ -58,8 +58,8 @@ class _Search:
         needed = np.ones(snapshot.num_files, bool)
         if not reading.masked and snapshot.num_files:
             needed = flags(one_array(snapshot.skipping(condition.expression).files.column("kept").chunks, pa.bool_()))
-        found = np.flatnonzero(needed)
-        self.waiting: list[int] = found[found >= begin.file].tolist()
+        places = np.flatnonzero(needed)
+        self.waiting: list[int] = places[places >= begin.file].tolist()
         self._counts = numbers(snapshot.file_columns.column("num_records"))
         self._window, self._tried, self._files = _WINDOW, 0, 1
 

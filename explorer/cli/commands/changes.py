@@ -156,8 +156,8 @@ def _small_changes(
     from explorer.first_rows.first_rows import SparkOnly
 
     with patience("Reading the changes"):
-        found = small_changes(table, sources, limit, keys, where)
-    return None if isinstance(found, SparkOnly) else found
+        changes_read = small_changes(table, sources, limit, keys, where)
+    return None if isinstance(changes_read, SparkOnly) else changes_read
 
 
 def _write(

@@ -177,7 +177,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
         row for row in rows if is_doubtful(row["timestamp"], row["timestamp_basis"], row["commit_info_timestamp"])
     ]
     if doubtful:
-        note(_doubts(doubtful, len(rows)))
+        note(_time_warning(doubtful, len(rows)))
 
 
 def diff(
@@ -217,7 +217,7 @@ def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]
     )
 
 
-def _doubts(rows: list[dict[str, Any]], total: int) -> str:
+def _time_warning(rows: list[dict[str, Any]], total: int) -> str:
     """Return where file times differ from the writers' times: the files were copied, or a clock was wrong."""
     newest = rows[0]
     return (

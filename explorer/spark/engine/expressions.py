@@ -166,8 +166,8 @@ def catalog_listing(session: SparkSession, parts: Sequence[str]) -> str | None:
         return None
     _check_settings(session, normalized_expression(quoted_column(parts)))
     rows = session.sql(f"SHOW TABLE EXTENDED {f'IN {inside} ' if inside else ''}LIKE '{name}'").collect()
-    found = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
-    return str(found[0]["information"]) if len(found) == 1 else None
+    matches = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
+    return str(matches[0]["information"]) if len(matches) == 1 else None
 
 
 def has_collation(session: SparkSession, name: str) -> bool:

@@ -287,11 +287,11 @@ def _last_such(month: int, day: int, today: date) -> date | None:
     """Return the last day with this number and month that is not after today: a leap day may be years ago."""
     for year in range(today.year, today.year - 9, -1):
         try:
-            found = date(year, month, day)
+            day_named = date(year, month, day)
         except ValueError:
             continue
-        if found <= today:
-            return found
+        if day_named <= today:
+            return day_named
     return None
 
 

@@ -91,17 +91,17 @@ class Provider:
         if known is not None and self._clock() - known[1] < _KNOWN_FOR:
             return known[0]
         url = f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration"
-        found = self._decoded(self._ask("GET", url), IssuerMetadata)
-        if found.issuer != self.settings.issuer:
-            raise self._odd(f"It calls itself {found.issuer[:200]!r}, not {self.settings.issuer!r}.")
-        for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
+        metadata = self._decoded(self._ask("GET", url), IssuerMetadata)
+        if metadata.issuer != self.settings.issuer:
+            raise self._odd(f"It calls itself {metadata.issuer[:200]!r}, not {self.settings.issuer!r}.")
+        for address in (metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri):
             try:
                 check_url(address, "An address")
             except ExplorerError as error:
                 raise self._odd("It names an address without TLS.") from error
         with self._lock:
-            self._metadata = found, self._clock()
-        return found
+            self._metadata = metadata, self._clock()
+        return metadata
 
     def tokens(self, form: Mapping[str, str]) -> Tokens:
         """Return the tokens for a code, or for a refresh token.
