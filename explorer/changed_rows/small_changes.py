@@ -83,7 +83,7 @@ def small_changes(
     pairing = check_keys(keys, columns.schema, shown, f"at version {shown} to pair rows by")
     try:
         check_budget(sources.files)
-        table, rewritten = _Reading(log, sources, columns, pairing, PageMemory()).changes()
+        table, rewritten = _ChangeReading(log, sources, columns, pairing, PageMemory()).changes()
     except NotReadHere as error:
         return SparkOnly(error.reason)
     if condition is not None:
@@ -113,7 +113,7 @@ def changed_rows(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ChangeReading:
     log: DeltaLog
     sources: ChangeSources
     columns: ColumnSources

@@ -35,7 +35,7 @@ def matching_page(reading: VersionRows, begin: RowPosition, limit: int, conditio
     Raises:
         NotReadHere: Too many files or rows would have to be read.
     """
-    search = _Search(reading, begin, condition)
+    search = _MatchSearch(reading, begin, condition)
     parts, matches = [reading.no_rows()], 0
     while search.waiting and matches <= limit:
         parts += search.next_matches()
@@ -45,7 +45,7 @@ def matching_page(reading: VersionRows, begin: RowPosition, limit: int, conditio
     return page_of(reading.snapshot, rows, begin, limit, files_read=read, where=True, vectors=vectors, by_spark=False)
 
 
-class _Search:
+class _MatchSearch:
     """The search for matching rows, file by file.
 
     Attributes:
