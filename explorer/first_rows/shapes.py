@@ -170,7 +170,14 @@ def _is_value_read(stored: Any, kind: PrimitiveType, int96: bool) -> bool:
     return (name, stored) in _SAME
 
 
-_BYTES: Final = (pa.types.is_binary, pa.types.is_string, pa.types.is_large_binary, pa.types.is_large_string)
+_BYTES: Final = (
+    pa.types.is_binary,
+    pa.types.is_string,
+    pa.types.is_large_binary,
+    pa.types.is_large_string,
+    pa.types.is_string_view,  # DataFusion, so deltalake where it updates or merges rows, says that it wrote these
+    pa.types.is_binary_view,
+)
 _SAME: Final = (
     ("boolean", pa.bool_()),
     ("float", pa.float32()),
