@@ -42,7 +42,7 @@ def test_a_commit_file_beyond_the_limit_is_named_with_its_size(
     reads: list[Callable[[], object]] = [found.snapshot, found.history, lambda: found.commit_actions(1)]
     for read in reads:
         with pytest.raises(
-            LimitExceeded, match=f"{commit_name(1)} has {size:,} bytes; {size - 1:,} are read"
+            LimitExceeded, match=f"{commit_name(1)} has {size:,} bytes; at most {size - 1:,} are read"
         ) as caught:
             read()
         assert (caught.value.path, caught.value.found, caught.value.allowed) == (commit_name(1), size, size - 1)
