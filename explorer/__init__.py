@@ -62,9 +62,9 @@ def __getattr__(name: str) -> object:
     """Load a public name at its first use: a command then imports what it needs, and in its own order."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_ELSEWHERE.get(name, "explorer.core.errors")), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_ELSEWHERE.get(name, "explorer.core.errors")), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -93,12 +93,12 @@ def secrets_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     Args:
         options: Options by name, or environment variables; their names say which are secret.
     """
-    found = {
+    secrets = {
         value
         for name, value in options.items()
         if isinstance(value, str) and value.lower() not in _SWITCHES and any(word in name.lower() for word in _SECRET)
     }
-    return tuple(sorted(found, key=len, reverse=True))
+    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 def concealed(text: str, secrets: Iterable[str]) -> str:

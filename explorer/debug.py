@@ -52,8 +52,8 @@ class OneLine(logging.Filter):
                 record.exc_text = without_credentials(_FORMATTER.formatException(record.exc_info))
             return True
         error = record.exc_info[1] if record.exc_info else None
-        told = without_credentials(readable_lines(record.getMessage()))
-        first = _TRACEBACK.split(told, maxsplit=1)[0].rstrip()
+        text = without_credentials(readable_lines(record.getMessage()))
+        first = _TRACEBACK.split(text, maxsplit=1)[0].rstrip()
         record.msg, record.args = (first if error is None else f"{first}: {in_words(error)}"), ()
         record.exc_info = record.exc_text = record.stack_info = None
         return True

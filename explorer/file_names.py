@@ -26,7 +26,7 @@ class FileNames:
     def __init__(self, paths: pa.ChunkedArray) -> None:
         addresses = paths.filter(pc.match_substring_regex(paths, ADDRESS_IN_PATH)).to_pylist()
         safe = {path: name for path in addresses if (name := safe_path(path)) != path}
-        self._names = _told_apart(safe)
+        self._names = _distinct(safe)
         self._paths = {name: path for path, name in self._names.items()}
 
     def name(self, path: str) -> str:
@@ -46,7 +46,7 @@ class FileNames:
         return table.set_column(table.schema.get_field_index("path"), "path", names)
 
 
-def _told_apart(safe: Mapping[str, str]) -> dict[str, str]:
+def _distinct(safe: Mapping[str, str]) -> dict[str, str]:
     """Number the names that several paths have, in the order of the paths."""
     sharing: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(safe):

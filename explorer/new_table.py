@@ -55,7 +55,7 @@ def new_table(
     """
     if os.fspath(location).lower().startswith("glue://"):
         raise RequestError(
-            f"This program creates no tables in AWS Glue. Create {os.fspath(location)} with an engine that is "
+            f"This program cannot create tables in AWS Glue. Create {os.fspath(location)} with an engine that is "
             "connected to it, or create the table at its place in S3, and register that place in Glue.",
             location=os.fspath(location),
         )
@@ -156,7 +156,7 @@ class NewTable:
 
         Args:
             plan: The plan. It conflicts with a commit that was faster.
-            reason: Why; kept in the history.
+            reason: Why; recorded in the history.
             user: Who commits.
             approval: The approval of a second person, as for `Table.commit`.
 
@@ -180,7 +180,7 @@ class NewTable:
         """Return the intent for this place."""
         if intent.location is not None:
             raise InvalidIntent(
-                f"The table will be at {self.location}. Leave location out: it is for a name in a catalog.",
+                f"The table will be at {self.location}. Remove location: it is only for a name in a catalog.",
                 field="location",
             )
         return intent

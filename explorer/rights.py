@@ -106,7 +106,7 @@ class PersonalRights:
 
     def refusal(self, right: Right, place: Place) -> str:
         """Return what to say to a person who lacks a right: what it is, and whom to ask."""
-        ask = "those who run this server" if self.roles is None else self.roles.whom_to_ask(place)
+        ask = "the people who run this server" if self.roles is None else self.roles.whom_to_ask(place)
         return f"You may not {right.value}. Ask {ask}."
 
 
@@ -138,7 +138,7 @@ class Roles:
             for name in grant.people
             if name != EVERYONE
         )
-        return " or ".join(admins[:3]) or "those who run this server"
+        return " or ".join(admins[:3]) or "the people who run this server"
 
 
 def _is_inside(place: Place, given: Iterable[Place]) -> bool:

@@ -71,8 +71,8 @@ def escaped_words(changed: int) -> str:
     return f"{what} changed so that no spreadsheet runs them: an apostrophe marks them as text"
 
 
-def _marked(found: re.Match[str]) -> str:
-    before, sign = found[1], found[2]
+def _marked(match: re.Match[str]) -> str:
+    before, sign = match[1], match[2]
     # At the start the apostrophe must be the first character; behind a separator it stands before the sign.
-    first = "'" if found.start() == 0 else ""
+    first = "'" if match.start() == 0 else ""
     return f"{first}{before}'{sign}" if not first or _SEPARATORS.intersection(before) else f"'{before}{sign}"

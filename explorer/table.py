@@ -247,7 +247,7 @@ class Table(DeltaLog):
         require_pyspark()
         from explorer.spark.changes.changes import changes
 
-        found = changes(
+        frame = changes(
             self,
             from_version,
             to_version,
@@ -258,7 +258,7 @@ class Table(DeltaLog):
             where=where,
             by_id=by_id,
         )
-        return found.frame
+        return frame.frame
 
     @learning
     def changed_rows(
@@ -418,10 +418,10 @@ class Table(DeltaLog):
         from explorer.spark.scan.scan import rows
 
         snapshot = self.snapshot(version, timestamp)
-        found = rows(self, snapshot, where, row_identity)
+        frame = rows(self, snapshot, where, row_identity)
         if snapshot.contested is not None:
             warnings.warn(snapshot.contested.message, ContestedWarning, stacklevel=2)
-        return found
+        return frame
 
     @learning
     def head(
@@ -567,7 +567,7 @@ class Table(DeltaLog):
 
         Args:
             plan: The plan. After later commits it is made again on top of them, unless they conflict with it.
-            reason: Why; kept in the history.
+            reason: Why; recorded in the history.
             user: Who commits.
             watch: Called with the job that checks the rows again for that, once it has begun.
             approval: The approval of a second person; the commit names both, and a plan that is no longer the approved
@@ -633,7 +633,7 @@ class Table(DeltaLog):
             app_id: The name under which the table records the batches; the same each time the stream is started.
             intent: What is done with a batch: append, overwrite or merge; its source is the batch.
             user: Who commits.
-            reason: Why; kept in the history.
+            reason: Why; recorded in the history.
 
         Raises:
             InvalidIntent: The intent makes no sense in itself, or does not take rows.
@@ -671,9 +671,9 @@ class Table(DeltaLog):
         from explorer.core.compatibility.releases import writers_seen
         from explorer.system import my_clients
 
-        facts, found = client_facts(), self.requirements(version)
+        facts, needed = client_facts(), self.requirements(version)
         seen = writers_seen(self.provenance_record().commits, facts)
-        return matrix(found, compatibility(found, facts), facts, with_writers(my_clients(clients), seen))
+        return matrix(needed, compatibility(needed, facts), facts, with_writers(my_clients(clients), seen))
 
     def audit(
         self,

@@ -94,7 +94,7 @@ class FairQueue:
             if self._running[person] + len(line) >= self.most:
                 raise LimitReached(
                     f"You have {self.most:,} jobs that run or wait for Spark, the most for one person on this server. "
-                    "This one was not begun. Cancel one of them, or wait until one has ended, then try again.",
+                    "This one was not started. Cancel one of them, or wait until one has ended, then try again.",
                     field="jobs_per_person",
                     limit=self.most,
                 )

@@ -63,8 +63,8 @@ class RecordFiles:
             names = os.listdir(self.current.parent)
         except FileNotFoundError:
             return []
-        found = sorted((int(match[1]), name) for name in names if (match := pattern.fullmatch(name)))
-        return [self.current.with_name(name) for _, name in found]
+        rotated = sorted((int(match[1]), name) for name in names if (match := pattern.fullmatch(name)))
+        return [self.current.with_name(name) for _, name in rotated]
 
     def next_rotated(self) -> Path:
         """Return the name under which the written file is rotated away."""

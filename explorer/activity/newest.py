@@ -38,6 +38,6 @@ class NewestEntries:
                 self._known = head, tuple(islice(entries(self._files), self._most))
             return self._known[1]
 
-    def is_cut(self, found: tuple[RecordEntry, ...]) -> bool:
+    def is_cut(self, read: tuple[RecordEntry, ...]) -> bool:
         """Return whether there are older entries than those that were read."""
-        return len(found) >= self._most
+        return len(read) >= self._most

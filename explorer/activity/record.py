@@ -323,9 +323,9 @@ class ActivityRecord:
             yield
         except OSError as error:
             raise StorageError(
-                f"The activity record {self.files.current} cannot be written: {error.strerror or error}. What must be "
-                "recorded is not done meanwhile. Make room or correct the permissions, or name another place with "
-                "--activity.",
+                f"The activity record {self.files.current} cannot be written: {error.strerror or error}. Until it "
+                "can, nothing is done that must be recorded. Make room or correct the permissions, or name another "
+                "place with --activity.",
                 path=str(self.files.current),
                 reason="activity",
             ) from error

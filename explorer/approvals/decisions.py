@@ -230,9 +230,9 @@ class Decisions:
         person = self.person
         if person is None:
             return None
-        found = [request for request in self.shelf.all() if request.is_open and _is_for(request, plan, person)]
-        found.sort(key=lambda request: (request.state != "asked", request.number))
-        return found[-1] if found else None
+        requests = [request for request in self.shelf.all() if request.is_open and _is_for(request, plan, person)]
+        requests.sort(key=lambda request: (request.state != "asked", request.number))
+        return requests[-1] if requests else None
 
     def permit(self, target: Target, plan: Plan) -> Permit | None:
         """Take the approval of a plan for its commit, so that no other commit can use it.

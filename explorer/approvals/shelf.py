@@ -80,7 +80,7 @@ class Shelf:
     ) -> None:
         self.folder = Path(folder).expanduser().absolute()
         self.record = record
-        self._tell = changed or _untold
+        self._tell = changed or _without_notice
         with self._failing():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             mode = self.folder.stat().st_mode
@@ -102,11 +102,11 @@ class Shelf:
 
     def all(self) -> list[ApprovalRequest]:
         """Return all requests that can be read, newest first, for a list; `get` says of one whether it counts."""
-        found = []
+        requests = []
         for number in reversed(self.numbers()):
             with suppress(RequestError, StorageError):
-                found.append(self._listed(number))
-        return found
+                requests.append(self._listed(number))
+        return requests
 
     def get(self, number: int) -> ApprovalRequest:
         """Return a request, as the activity record knows it.
@@ -227,20 +227,20 @@ class Shelf:
     def _verified(self, number: int, content: bytes, *, mend: bool = False) -> ApprovalRequest:
         """Return a request whose digest is that of its last entry in the record."""
         request = self._decoded(number, content)
-        told = self._told(request)
-        if digest_of(content) == told:
+        recorded = self._recorded_digest(request)
+        if digest_of(content) == recorded:
             return request
         # A crash after the entry of the record: the content that it announced is beside the old one.
         with suppress(OSError):
             following = self._next(number).read_bytes()
-            if told is not None and digest_of(following) == told:
+            if recorded is not None and digest_of(following) == recorded:
                 request = self._decoded(number, following)
                 if mend:
                     os.replace(self._next(number), self._path(number))
                 return request
         raise self._changed(number)
 
-    def _told(self, request: ApprovalRequest) -> str | None:
+    def _recorded_digest(self, request: ApprovalRequest) -> str | None:
         """Return the digest in the last entry of the record about a request; None without one.
 
         Raises:
@@ -339,7 +339,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _untold(_: ApprovalRequest) -> None:
+def _without_notice(_: ApprovalRequest) -> None:
     """Do nothing: nobody is told of requests."""
 
 

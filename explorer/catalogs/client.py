@@ -224,9 +224,9 @@ class CatalogClient:
         token: str | None = None
         for _ in range(MOST_PAGES):
             page = self._get(path, kind, query if token is None else {**query, "page_token": token})
-            found = items(page)
-            yield from found
-            token, empty = page.next_page_token, 0 if found else empty + 1
+            entries = items(page)
+            yield from entries
+            token, empty = page.next_page_token, 0 if entries else empty + 1
             if not token:
                 return
             if token in seen:

@@ -255,7 +255,7 @@ def _demanded(staged: StagingTable, given: Mapping[str, str]) -> dict[str, str]:
     ]
     if unknown:
         raise UnsupportedFeature(
-            f"The catalog demands what this program does not know of a table that it manages: {', '.join(unknown)}. "
+            f"For a table that it manages, the catalog requires what this program does not know: {', '.join(unknown)}. "
             "Create the table with an engine that is connected to the catalog, such as Spark.",
             features=unknown,
             operation="create-table",

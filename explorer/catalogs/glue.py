@@ -142,11 +142,13 @@ def _location(table: Mapping[str, Any], location: str) -> str:
         kind = next((kind for kind in kinds if kind), str(table.get("TableType") or "table of another kind"))
         raise _refused(location, f"listed as {kind}", "Use an engine that reads that")
     # Spark writes a placeholder as the location, and the path beside it.
-    found = path if path and (not place or _PLACEHOLDER in place) else place
-    scheme = known_scheme(found) if "://" in found else None
+    location_there = path if path and (not place or _PLACEHOLDER in place) else place
+    scheme = known_scheme(location_there) if "://" in location_there else None
     if scheme is None or scheme.environment != "AWS_":
-        raise _refused(location, f"at {found or 'no location'}", "This program opens names in AWS Glue of tables in S3")
-    return found
+        raise _refused(
+            location, f"at {location_there or 'no location'}", "This program opens names in AWS Glue of tables in S3"
+        )
+    return location_there
 
 
 def _refused(location: str, what: str, instead: str) -> RequestError:

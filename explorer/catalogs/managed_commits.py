@@ -91,8 +91,8 @@ class ManagedCommits:
         """Read an answer, and check that it is of this table."""
         if loaded.metadata.table_uuid != self._entry.table_id:
             raise TableNotFound(
-                f"{self._address.url} is another table now: the one that was opened was dropped, and the name was "
-                "given again. Open it again.",
+                f"{self._address.url} is another table now: the one that was opened was dropped, and its name is "
+                "used again. Open it again.",
                 location=self._address.url,
             )
         if loaded.latest_table_version is None:

@@ -93,7 +93,7 @@ def followed_range(
     first = log.version_range()[0] if from_version is None else from_version
     last = log.latest_version() if to_version is None else to_version
     if first > last:
-        raise RequestError(f"The range {first} to {last} runs backwards. Give the earlier version first.")
+        raise RequestError(f"The range {first} to {last} is reversed. Give the earlier version first.")
     shown = log.snapshot(last)
     by_id = isinstance(key, int)
     if isinstance(key, int) and not 0 <= key < _IDS:

@@ -61,8 +61,8 @@ def check_names(schema: StructType, version: int) -> None:
     for field in schema.fields:
         if field.name.lower() in CHANGE_COLUMNS:
             raise RequestError(
-                f"The table has a column {field.name!r} at version {version}, which is the name of a column of its "
-                "changes. Rename it to read them.",
+                f"The table has a column {field.name!r} at version {version}, which is also the name of a column of "
+                "the change feed. Rename it to read changes.",
                 column=field.name,
                 version=version,
             )

@@ -143,12 +143,12 @@ def read_parts(
         )
 
     # The places of the parts stand where the vectors of the files do elsewhere.
-    found = read_side_by_side(live, read, masked=True)
-    if sum(len(each.places) for each in found) > most_rows:
+    files_read = read_side_by_side(live, read, masked=True)
+    if sum(len(each.places) for each in files_read) > most_rows:
         raise NotReadHere(_too_many(most_rows))
     schema, own = rows_schema(columns), len(columns.stored)
     rows = []
-    for number, (part, read_rows) in enumerate(zip(parts, found, strict=True)):
+    for number, (part, read_rows) in enumerate(zip(parts, files_read, strict=True)):
         of_file = {name: array[number] for name, array in values.items()}
         given = logical_columns(columns, schema, read_rows.columns[:own], of_file, len(read_rows.places))
         rows.append(PartRows(part, given, read_rows.columns[own:], read_rows.places))
@@ -166,12 +166,12 @@ def _live_files(log: DeltaLog, files: pa.Table, parts: Sequence[SourcePart]) -> 
     raw_paths, paths, sizes, versions = (
         files.column(name).to_pylist() for name in ("raw_path", "path", "size", "version")
     )
-    found = []
+    chunks = []
     for part in parts:
         store, key = locations.place_of(paths[part.source])
         raw_path, size, version = (each[part.source] for each in (raw_paths, sizes, versions))
-        found.append(LiveFile(store, key, raw_path, size, version, None, log.store))
-    return found
+        chunks.append(LiveFile(store, key, raw_path, size, version, None, log.store))
+    return chunks
 
 
 def check_values(columns: Sequence[Any]) -> None:

@@ -52,11 +52,11 @@ def row_at(log: DeltaLog, snapshot: Snapshot, path: str, row: int) -> PlacedRow:
     """
     files = snapshot.logical_files
     is_it = [each == path for each in files.column("path").to_pylist()]
-    found = files.filter(mask(is_it)).slice(0, 1)
+    file = files.filter(mask(is_it)).slice(0, 1)
     where = f"Version {snapshot.version} has no row {row} in a file {path}"
-    if not found.num_rows:
+    if not file.num_rows:
         raise RequestError(f"{where}: the file is not live there. Choose a row in the Data tab.", field="row")
-    sources = all_rows_of(found, snapshot.version)
+    sources = all_rows_of(file, snapshot.version)
     tracking = snapshot.row_tracking
     column = tracking.row_id_column if tracking.enabled else None
     more = [] if column is None else [StructField(column, PrimitiveType("long"))]
@@ -73,7 +73,7 @@ def row_at(log: DeltaLog, snapshot: Snapshot, path: str, row: int) -> PlacedRow:
     names = [field.name for field in snapshot.schema.fields]
     row_id = None
     if column is not None:
-        base = found.column("base_row_id")[0].as_py()
+        base = file.column("base_row_id")[0].as_py()
         stored = rows.more[0][0].as_py()
         row_id = stored if stored is not None else None if base is None else base + row
     return PlacedRow({name: values[0].as_py() for name, values in zip(names, rows.columns, strict=True)}, row_id)

@@ -139,13 +139,13 @@ def _visible(
                 begins[first].add(row)
                 ends[end + 1].add(row)
     visible: set[StoredRow] = set()
-    found = []
+    states = []
     for version in sorted({*begins, *(each for each in ends if each <= last)}):
         now = (visible - ends[version]) | begins[version]
         if now != visible:
-            found.append((version, tuple(sorted(now, key=lambda row: row.number))))
+            states.append((version, tuple(sorted(now, key=lambda row: row.number))))
         visible = now
-    return found
+    return states
 
 
 def _steps(

@@ -83,7 +83,7 @@ def small_changes(
     pairing = check_keys(keys, columns.schema, shown, f"at version {shown} to pair rows by")
     try:
         check_budget(sources.files)
-        table, rewritten = _Reading(log, sources, columns, pairing, PageMemory()).changes()
+        table, rewritten = _ChangeReading(log, sources, columns, pairing, PageMemory()).changes()
     except NotReadHere as error:
         return SparkOnly(error.reason)
     if condition is not None:
@@ -98,22 +98,22 @@ def changed_rows(log: DeltaLog, sources: ChangeSources, keys: Sequence[str] = ()
     Raises:
         UnsupportedFeature: Only Spark reads them; the message says why.
     """
-    found = small_changes(log, sources, None, keys, where)
-    if isinstance(found, SparkOnly):
+    changes = small_changes(log, sources, None, keys, where)
+    if isinstance(changes, SparkOnly):
         first, last = sources.from_version, sources.to_version
         where = f"version {first}" if first == last else f"versions {first} to {last}"
         raise UnsupportedFeature(
-            f"The changes of {where} are not read without Spark, as {found.reason}. Read them with Spark: "
+            f"The changes of {where} are not read without Spark, as {changes.reason}. Read them with Spark: "
             "Table.changes in Python, delta-explorer changes on the command line.",
             features=[],
             operation="read changes without Spark",
             version=last,
         )
-    return found.table
+    return changes.table
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ChangeReading:
     log: DeltaLog
     sources: ChangeSources
     columns: ColumnSources

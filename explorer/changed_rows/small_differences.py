@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Difference:
+class _DifferenceKind:
     """One kind of rows that differ: its change, how many, whether their key is repeated, the rows before and after."""
 
     change: str
@@ -172,34 +172,34 @@ def _keys(columns: Sequence[Any], schema: StructType, keys: tuple[str, ...], row
 
 def _differences(
     rows: Sequence[tuple[Hashable, ...]], is_new: Sequence[bool], keys: Sequence[Hashable] | None
-) -> list[_Difference]:
+) -> list[_DifferenceKind]:
     left = surplus(rows, is_new, range(len(rows)))
     matched = Matched((), tuple((row, count, False) for row, count in left.rows))
     if keys is not None:
         matched = matched_by_key(left, keys)
-    updates = [_Difference("update", 1, False, old, new) for old, new in matched.pairs]
+    updates = [_DifferenceKind("update", 1, False, old, new) for old, new in matched.pairs]
     others = [
-        _Difference("insert", count, repeated, None, row)
+        _DifferenceKind("insert", count, repeated, None, row)
         if count > 0
-        else _Difference("delete", -count, repeated, row, None)
+        else _DifferenceKind("delete", -count, repeated, row, None)
         for row, count, repeated in matched.others
     ]
     return updates + others
 
 
-def _counts(differences: Sequence[_Difference]) -> RowDiffCounts:
+def _counts(differences: Sequence[_DifferenceKind]) -> RowDiffCounts:
     inserted, deleted, updated = (
         sum(each.count for each in differences if each.change == change) for change in ("insert", "delete", "update")
     )
     return RowDiffCounts(inserted, deleted, updated, sum(each.count for each in differences if each.repeated))
 
 
-def _some_of_each(differences: Sequence[_Difference], limit: int) -> list[_Difference]:
+def _some_of_each(differences: Sequence[_DifferenceKind], limit: int) -> list[_DifferenceKind]:
     return [each for kind in KINDS for each in [each for each in differences if each.change == kind][:limit]]
 
 
 def _table(
-    shown: Sequence[_Difference], columns: Sequence[Any], rows: Sequence[tuple[Hashable, ...]], schema: StructType
+    shown: Sequence[_DifferenceKind], columns: Sequence[Any], rows: Sequence[tuple[Hashable, ...]], schema: StructType
 ) -> pa.Table:
     kinds = list(json_variant_schema(schema))
     return pa.table(
@@ -223,7 +223,7 @@ def _images(numbers: Sequence[int | None], columns: Sequence[Any], kinds: Sequen
 
 
 def _changed_columns(
-    shown: Sequence[_Difference], rows: Sequence[tuple[Hashable, ...]], names: Sequence[str]
+    shown: Sequence[_DifferenceKind], rows: Sequence[tuple[Hashable, ...]], names: Sequence[str]
 ) -> pa.ListArray:
     changed: list[list[str]] = []
     for each in shown:

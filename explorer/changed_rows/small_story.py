@@ -74,8 +74,8 @@ def _rows(log: DeltaLog, followed: FollowedRange, epoch: Epoch, memory: PageMemo
         chosen = _of_key(schema, rows.columns, rows.rows, followed.key)
     taken = int64s(np.flatnonzero(np.array(chosen, bool)))
     files = strings([paths[rows.places[row][0]] for row in taken.to_pylist()])
-    found = [rows.places[row][1] for row in taken.to_pylist()]
-    return [*(column.take(taken) for column in rows.columns), files, int64s(found)]
+    places = [rows.places[row][1] for row in taken.to_pylist()]
+    return [*(column.take(taken) for column in rows.columns), files, int64s(places)]
 
 
 def _of_key(schema: StructType, columns: list[Any], rows: int, key: Mapping[str, Any]) -> list[bool]:

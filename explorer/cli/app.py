@@ -92,7 +92,7 @@ class _Commands(Mapping[str, TyperCommand]):
         return len(_COMMANDS)
 
 
-class _Group(TyperGroup):
+class _CommandGroup(TyperGroup):
     """The group of all commands, which makes only those that it runs or lists."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -115,7 +115,7 @@ def _command(name: str) -> TyperCommand:
 
 app = typer.Typer(
     name="delta-explorer",
-    cls=_Group,
+    cls=_CommandGroup,
     help="Explain a Delta table: what it contains now, how it got there, and what each commit did.",
     add_completion=False,
     no_args_is_help=True,
@@ -285,5 +285,5 @@ class _OutputFile(io.FileIO):
             raise
         except OSError as error:
             raise StorageError(
-                f"Standard output cannot be written: {error.strerror}. Make room there, or send it elsewhere."
+                f"Standard output cannot be written: {error.strerror}. Make room there, or redirect it."
             ) from error

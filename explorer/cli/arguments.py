@@ -119,8 +119,7 @@ SparkConfOption = Annotated[
     typer.Option(
         "--spark-conf",
         metavar="NAME=VALUE",
-        help="Setting of the Spark that is started, for example spark.executor.memory=4g; it precedes that of "
-        "spark-defaults.conf. Repeatable.",
+        help="Spark setting, for example spark.executor.memory=4g; it overrides spark-defaults.conf. Repeatable.",
     ),
 ]
 LogSparkOption = Annotated[

@@ -31,7 +31,7 @@ _ConfigOption = Annotated[
         "--config",
         metavar="FILE",
         help=f"Configuration file (default: the one that {CONFIG_VARIABLE} names, otherwise explorer.toml in the "
-        "user's folder of settings).",
+        "user's settings folder).",
     ),
 ]
 _StorageOption = Annotated[

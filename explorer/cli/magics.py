@@ -105,7 +105,7 @@ def _location(word: str, *, commits: bool) -> str:
     lost = [name for name, value in given.items() if value]
     if lost:
         raise NotAllowed(
-            f"{word} was opened with {' and '.join(lost)}, which a command does not know. Ask the object itself, or "
+            f"{word} was opened with {' and '.join(lost)}, which a command does not know. Use the object itself, or "
             f"give the command the location: {table.location}.",
             location=table.location,
         )

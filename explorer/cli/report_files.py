@@ -35,7 +35,7 @@ def check_place(path: Path) -> None:
     folder = path.absolute().parent
     if not os.path.isdir(folder):
         raise RequestError(
-            f"{path} cannot be written: there is no folder {folder}. Make it, or name a file in another folder.",
+            f"{path} cannot be written: there is no folder {folder}. Create it, or name a file in another folder.",
             path=str(path),
         )
 

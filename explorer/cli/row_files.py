@@ -51,8 +51,8 @@ def check_exact_csv(path: Path | None) -> None:
     """
     if path is None or path.suffix != ".csv":
         raise RequestError(
-            "--exact-csv concerns a CSV file. Leave it out, or name a file that ends in .csv with --output: other "
-            "formats hold exact values anyway.",
+            "--exact-csv is only for CSV files. Remove it, or name a file that ends in .csv with --output: other "
+            "formats contain exact values anyway.",
             field="exact_csv",
         )
 

@@ -134,6 +134,20 @@ def columns_of(batch: pa.RecordBatch, shapes: Sequence[Shape]) -> list[Any]:
     return [_column(batch, fields.place(shape), shape) for shape in shapes]
 
 
+def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows with views of texts and bytes as texts and bytes: Arrow cannot take rows of views.
+
+    DataFusion, so deltalake where it updates or merges rows, notes in the file that they were views.
+    """
+    fields = list(batch.schema)
+    kinds = [_without_views(field.type) for field in fields]
+    if all(kind == field.type for field, kind in zip(fields, kinds, strict=True)):
+        return batch
+    columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+    plain = [field.with_type(kind) for field, kind in zip(fields, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(plain))
+
+
 def is_in_old_calendar(
     schema: pa.Schema, metadata: dict[bytes, bytes] | None, columns: Sequence[Shape], int96: Collection[str]
 ) -> bool:
@@ -154,8 +168,8 @@ def is_in_old_calendar(
     if not int96 or not (b"org.apache.spark.legacyINT96" in known or version < b"3.1.0"):
         return False
     places = FieldPlaces(list(schema))
-    found = (places.place(shape) for shape in times)
-    return any(place is not None and schema.names[place] in int96 for place in found)
+    time_places = (places.place(shape) for shape in times)
+    return any(place is not None and schema.names[place] in int96 for place in time_places)
 
 
 def in_96_bits(described: Any) -> frozenset[str]:
@@ -209,6 +223,23 @@ def _fitted(array: Any, shape: Shape) -> Any:
 
 def _part(array: Any, place: int | None, part: Shape) -> Any:
     return pa.nulls(len(array), part.whole()) if place is None else _fitted(array.field(place), part)
+
+
+def _without_views(kind: Any) -> Any:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_without_views(kind.value_type)))
+    if pa.types.is_map(kind):
+        parts = (field.with_type(_without_views(field.type)) for field in (kind.key_field, kind.item_field))
+        return pa.map_(*parts)
+    return kind
 
 
 def _holds_time(shape: Shape) -> bool:

@@ -49,13 +49,13 @@ def writer(plan: FilePlan) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     """Return the function for ``mapInArrow``: rows become files, and a row of `WRITTEN` comes out for each."""
 
     def write_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        current: _File | None = None
+        current: _OpenFile | None = None
         for batch in batches:
             for group, values, piece in _runs(plan, batch):
                 if current is not None and (current.key != (group, values) or current.rows >= plan.most_rows):
                     yield current.closed()
                     current = None
-                current = current or _File(plan, group, values)
+                current = current or _OpenFile(plan, group, values)
                 current.add(piece)
         if current is not None:
             yield current.closed()
@@ -94,7 +94,7 @@ def _changes(columns: list[Any], rows: int) -> list[int]:
 
 
 @dataclass
-class _File:
+class _OpenFile:
     """One file while it is written."""
 
     plan: FilePlan

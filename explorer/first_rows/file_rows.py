@@ -29,7 +29,14 @@ from explorer.core.protocol.arrow.rows_at_once import ChunkRows, chunk_rows, row
 from explorer.core.protocol.file_locations import next_step_for_missing, sizeless
 from explorer.core.protocol.log_store import WITH_ITS_END
 from explorer.core.protocol.schema.data_types import StructField
-from explorer.data_files.arrow_columns import Shape, check_field_ids, columns_of, in_96_bits, stored_names
+from explorer.data_files.arrow_columns import (
+    Shape,
+    check_field_ids,
+    columns_of,
+    in_96_bits,
+    stored_names,
+    without_views,
+)
 from explorer.first_rows.held_pages import file_with_pages
 from explorer.first_rows.live_files import LiveFile, MaskedRows
 from explorer.first_rows.shapes import unread_file
@@ -292,7 +299,7 @@ def _of_group(
             mine = wanted[(wanted >= begin) & (wanted < begin + batch.num_rows)] - begin
             begin += batch.num_rows
             if len(mine):
-                yield batch.take(int64s(mine))
+                yield without_views(batch).take(int64s(mine))
             if begin >= needed:
                 return
 
@@ -332,9 +339,9 @@ def _rows_at_once(source: Any, size: int, chunks: Sequence[Chunk], needed: int) 
         return bytes(source.read_at(length, start))
 
     def measured(chunk: Chunk, searched: int = MOST_BYTES) -> ChunkRows:
-        found = chunk_rows(chunk, read, searched)
+        rows = chunk_rows(chunk, read, searched)
         # The chunk is read page by page here, and not held.
-        return replace(found, around=found.around - chunk.length)
+        return replace(rows, around=rows.around - chunk.length)
 
     # Where each row has one value of a column, the pages after the last row that is needed are not looked at.
     single = [_first_values(chunk, needed) for chunk in chunks if chunk.levels < 2]

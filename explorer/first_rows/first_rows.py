@@ -144,7 +144,7 @@ def check_listed_once(snapshot: Snapshot, files: pa.Table | None = None) -> None
         return
     version = snapshot.version
     raise CorruptTable(
-        f"The file {path} is listed more than once at version {version}, so that readers give its rows once or several "
+        f"The file {path} is listed more than once at version {version}, so readers return its rows once or several "
         "times. A checkpoint is damaged: run verify to find it, and restore it or the commits before it.",
         path=path,
         version=version,

@@ -35,7 +35,7 @@ def matching_page(reading: VersionRows, begin: RowPosition, limit: int, conditio
     Raises:
         NotReadHere: Too many files or rows would have to be read.
     """
-    search = _Search(reading, begin, condition)
+    search = _MatchSearch(reading, begin, condition)
     parts, matches = [reading.no_rows()], 0
     while search.waiting and matches <= limit:
         parts += search.next_matches()
@@ -45,7 +45,7 @@ def matching_page(reading: VersionRows, begin: RowPosition, limit: int, conditio
     return page_of(reading.snapshot, rows, begin, limit, files_read=read, where=True, vectors=vectors, by_spark=False)
 
 
-class _Search:
+class _MatchSearch:
     """The search for matching rows, file by file.
 
     Attributes:
@@ -58,8 +58,8 @@ class _Search:
         needed = np.ones(snapshot.num_files, bool)
         if not reading.masked and snapshot.num_files:
             needed = flags(one_array(snapshot.skipping(condition.expression).files.column("kept").chunks, pa.bool_()))
-        found = np.flatnonzero(needed)
-        self.waiting: list[int] = found[found >= begin.file].tolist()
+        places = np.flatnonzero(needed)
+        self.waiting: list[int] = places[places >= begin.file].tolist()
         self._counts = numbers(snapshot.file_columns.column("num_records"))
         self._window, self._tried, self._files = _WINDOW, 0, 1
 

@@ -190,5 +190,5 @@ def _digits(text: str) -> tuple[int, int]:
 
 def _array(rows: pa.Table, column: tuple[str, ...]) -> pa.Array:
     (name,) = column
-    found = rows.column(name)
-    return one_array(found.chunks, found.type)
+    values = rows.column(name)
+    return one_array(values.chunks, values.type)

@@ -75,13 +75,13 @@ def unread_file(
     if is_in_old_calendar(schema, metadata, shapes, int96):
         return "its dates and times are in the calendar of Spark 2"
     fields = list(schema)
-    found = FieldPlaces(fields)
+    field_places = FieldPlaces(fields)
     for field, shape in zip(columns, shapes, strict=True):
         if field.type == VOID:
             continue
-        if found.is_ambiguous(shape):
+        if field_places.is_ambiguous(shape):
             return f"it has several columns {shape.name}"
-        place = found.place(shape)
+        place = field_places.place(shape)
         if place is None:
             continue
         stored = fields[place]
@@ -141,11 +141,11 @@ def _is_read(stored: Any, kind: DataType, shape: Shape, int96: bool) -> bool:
 
 
 def _is_struct_read(fields: Sequence[Any], kind: StructType, shape: Shape, int96: bool) -> bool:
-    found = FieldPlaces(fields)
-    places = [found.place(part) for part in shape.parts]
+    field_places = FieldPlaces(fields)
+    places = [field_places.place(part) for part in shape.parts]
     # Spark cannot tell a null struct from one whose fields a file lacks, unless it reads another field for that.
     return any(place is not None for place in places) and all(
-        place is None or (not found.is_ambiguous(part) and _is_read(fields[place].type, field.type, part, int96))
+        place is None or (not field_places.is_ambiguous(part) and _is_read(fields[place].type, field.type, part, int96))
         for place, field, part in zip(places, kind.fields, shape.parts, strict=True)
     )
 
@@ -170,7 +170,14 @@ def _is_value_read(stored: Any, kind: PrimitiveType, int96: bool) -> bool:
     return (name, stored) in _SAME
 
 
-_BYTES: Final = (pa.types.is_binary, pa.types.is_string, pa.types.is_large_binary, pa.types.is_large_string)
+_BYTES: Final = (
+    pa.types.is_binary,
+    pa.types.is_string,
+    pa.types.is_large_binary,
+    pa.types.is_large_string,
+    pa.types.is_string_view,  # DataFusion, so deltalake where it updates or merges rows, says that it wrote these
+    pa.types.is_binary_view,
+)
 _SAME: Final = (
     ("boolean", pa.bool_()),
     ("float", pa.float32()),

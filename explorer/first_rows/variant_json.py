@@ -48,7 +48,7 @@ def variant_json(metadata: bytes, value: bytes) -> str:
     """
     if not metadata or metadata[0] & 0x0F != _VERSION:
         raise MalformedVariant("its metadata is not of version 1")
-    writer = _Writer(metadata, value)
+    writer = _VariantText(metadata, value)
     try:
         writer.write(0)
     except RecursionError as error:
@@ -58,7 +58,7 @@ def variant_json(metadata: bytes, value: bytes) -> str:
     return "".join(writer.parts)
 
 
-class _Writer:
+class _VariantText:
     """The text of a variant, part by part.
 
     Attributes:

@@ -80,12 +80,12 @@ class VersionRows:
             hidden = masked if known is None else lambda: known
             return read_rows_from(file, start, hidden, columns=stored, shapes=shapes, limit=limit, memory=self._memory)
 
-        found = read_side_by_side(live, read, masked=self.masked)
+        read_files = read_side_by_side(live, read, masked=self.masked)
         if not self.masked:
-            self._vectors |= {number: rows.masked for number, rows in zip(numbers, found, strict=True)}
+            self._vectors |= {number: rows.masked for number, rows in zip(numbers, read_files, strict=True)}
         return [
             self._table(rows, {name: array[place] for name, array in values.items()}, numbers[place], live[place])
-            for place, rows in enumerate(found)
+            for place, rows in enumerate(read_files)
         ]
 
     def vectors_of(self, rows: pa.Table) -> Mapping[int, MaskedRows]:

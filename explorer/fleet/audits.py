@@ -115,10 +115,10 @@ def audits(
     task = partial(answer, options=options, now=present)
 
     def answered(known: Mapping[str, Container[str]] | None) -> Iterator[TableAudit]:
-        known_task, found_places = partial(task, known=known), places(roots, storage_options, searched=searched)
+        known_task, table_places = partial(task, known=known), places(roots, storage_options, searched=searched)
         if spark:
-            return on_spark(found_places, known_task)
-        return in_processes(found_places, known_task, processes or _configured_processes() or os.cpu_count() or 1)
+            return on_spark(table_places, known_task)
+        return in_processes(table_places, known_task, processes or _configured_processes() or os.cpu_count() or 1)
 
     if resume is None:
         yield from answered(None)

@@ -87,7 +87,7 @@ def state_of(table: Table) -> str:
 
 def fault(location: str, what: str) -> ExplorerError:
     """Return the error of a table that was not audited because of a fault of the program."""
-    return ExplorerError(f"{location} was not audited ({what}). This is a fault of the program.", table=location)
+    return ExplorerError(f"{location} was not audited ({what}). This is a bug.", table=location)
 
 
 def _without_secrets(error: ExplorerError, secrets: Sequence[str]) -> ExplorerError:

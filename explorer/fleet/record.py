@@ -151,8 +151,8 @@ class AuditRecord:
                 record = msgspec.json.decode(line, type=_Line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise RequestError(
-                    f"Line {number} of {self._path} is not of a record of audits: {error}. Name another file, or "
-                    "remove this one to begin again.",
+                    f"Line {number} of {self._path} is not an entry of an audit's progress: {error}. Name another "
+                    "file, or remove this one to start again.",
                     path=str(self._path),
                     position=number,
                 ) from error

@@ -121,7 +121,7 @@ class PlannedTable(TableAround[ChangeableTable]):
             NotAllowed: Always.
         """
         raise NotAllowed(
-            f"This widget plans changes of {plan.table} and makes none. To commit from a widget, make it with "
+            f"This widget only plans changes to {plan.table}. To commit from a widget, create it with "
             "table.explore(allow_commits=True).",
             location=plan.table,
         )

@@ -57,14 +57,14 @@ def selected_table(view: TableView, paths: Sequence[str]) -> pa.Table:
     return pa.concat_tables([chosen, only])
 
 
-def rows_found(view: TableView, where: str) -> Planned:
+def planned_rows(view: TableView, where: str) -> Planned:
     """Plan the rows of the chosen version for which a condition is true."""
     from explorer.spark.scan.scan import scan
 
     return scan(view.facts.log, view.facts.snapshot(view.version), where=where.strip() or None)
 
 
-def changes_found(view: TableView, versions: tuple[int, int], keys: Sequence[str], *, inferred: bool) -> Planned:
+def planned_changes(view: TableView, versions: tuple[int, int], keys: Sequence[str], *, inferred: bool) -> Planned:
     """Plan the changes of a range of versions, both ends included."""
     from explorer.spark.changes.changes import changes
     from explorer.spark.engine.session import require_pyspark

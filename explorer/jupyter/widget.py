@@ -24,7 +24,7 @@ from explorer.jupyter.browser.page_kit import PAGE_KIT, packed_plotly, waiting_s
 from explorer.jupyter.displays import card_html
 from explorer.jupyter.one_table import OneTable
 from explorer.jupyter.person import notebook_identity
-from explorer.jupyter.results import FORMS, changes_found, check_paths, converted, rows_found, selected_table
+from explorer.jupyter.results import FORMS, check_paths, converted, planned_changes, planned_rows, selected_table
 from explorer.jupyter.static_picture import picture_html, picture_text
 from explorer.jupyter.window import NotebookHost, WidgetWindow
 from explorer.page.address import Address
@@ -183,7 +183,7 @@ class TableExplorer(anywidget.AnyWidget):
             RequestError: There is no such form.
             EngineUnavailable: Spark or Java is missing.
         """
-        return converted(rows_found(self.view, self.predicate), _one_of("as_", as_, FORMS), limit)
+        return converted(planned_rows(self.view, self.predicate), _one_of("as_", as_, FORMS), limit)
 
     def changes(
         self, as_: str = "arrow", limit: int | None = None, *, inferred: bool = False, keys: Sequence[str] = ()
@@ -200,7 +200,7 @@ class TableExplorer(anywidget.AnyWidget):
             RequestError, EngineUnavailable: As in `rows`.
         """
         view = self.view
-        planned = changes_found(view, change_range(view), keys, inferred=inferred)
+        planned = planned_changes(view, change_range(view), keys, inferred=inferred)
         return converted(planned, _one_of("as_", as_, FORMS), limit)
 
     def go(self, version: int, compare_version: int | None = None) -> None:

@@ -165,9 +165,9 @@ class NoticeBook:
             now = self.clock()
             states = "('open', 'acknowledged', 'resolved')" if everything else "('open')"
             rows = _rows(connection, f"SELECT * FROM notice WHERE state IN {states} ORDER BY changed DESC")  # noqa: S608
-            found = [_posted(row, now) for row in rows]
+            notices = [_posted(row, now) for row in rows]
         order: tuple[BoardState, ...] = ("open", "snoozed", "acknowledged", "resolved")
-        return tuple(sorted(found, key=lambda each: (order.index(each.state), -urgency(each.notice.severity))))
+        return tuple(sorted(notices, key=lambda each: (order.index(each.state), -urgency(each.notice.severity))))
 
     def find(self, name: str) -> PostedNotice:
         """Return a notice.
@@ -201,11 +201,11 @@ class NoticeBook:
         """
         with self.store.reading() as connection:
             rows = [] if connection is None else connection.execute("SELECT place, document FROM watched").fetchall()
-        found = dict[str, RecordT]()
+        records = dict[str, RecordT]()
         for place, document in rows:
             with suppress(msgspec.DecodeError):
-                found[place] = msgspec.json.decode(document, type=kind)
-        return found
+                records[place] = msgspec.json.decode(document, type=kind)
+        return records
 
     def tidy(self) -> None:
         """Forget what was dealt with long ago."""
@@ -301,18 +301,18 @@ def _rows(connection: sqlite3.Connection, query: str, values: Sequence[object] =
 
 
 def _named(connection: sqlite3.Connection, name: str) -> sqlite3.Row:
-    found = _rows(connection, "SELECT * FROM notice WHERE key = ? OR id = ?", (name, name))
-    if not found and len(name) >= 4:
-        found = _rows(connection, "SELECT * FROM notice WHERE substr(id, 1, ?) = ?", (len(name), name))
-    if not found:
+    rows = _rows(connection, "SELECT * FROM notice WHERE key = ? OR id = ?", (name, name))
+    if not rows and len(name) >= 4:
+        rows = _rows(connection, "SELECT * FROM notice WHERE substr(id, 1, ?) = ?", (len(name), name))
+    if not rows:
         raise _unknown(name)
-    if len(found) > 1:
+    if len(rows) > 1:
         raise RequestError(
             f"{name!r} is the beginning of several notices. Give more of the ID.",
             field="KEY",
-            allowed=tuple(row["id"] for row in found),
+            allowed=tuple(row["id"] for row in rows),
         )
-    return found[0]
+    return rows[0]
 
 
 def _unknown(name: str) -> RequestError:

@@ -202,12 +202,12 @@ class Sender:
             " OR (n.state = 'resolved' AND (t.round IS NOT NULL OR n.changed >= c.since))) ORDER BY n.raised",
             (channel,),
         ).fetchall()
-        found = [(key, round_, _NOTICE.decode(text), raised) for key, round_, text, raised in rows]
-        found = [each for each in found if urgency(each[2].severity) >= held][:_MOST_NOTICES]
-        if not found:
+        waiting = [(key, round_, _NOTICE.decode(text), raised) for key, round_, text, raised in rows]
+        waiting = [each for each in waiting if urgency(each[2].severity) >= held][:_MOST_NOTICES]
+        if not waiting:
             return None
-        notices = tuple(sorted((each[2] for each in found), key=lambda each: -urgency(each.severity)))
-        digest = any(self._holds(raised) > urgency(notice.severity) for _, _, notice, raised in found)
+        notices = tuple(sorted((each[2] for each in waiting), key=lambda each: -urgency(each.severity)))
+        digest = any(self._holds(raised) > urgency(notice.severity) for _, _, notice, raised in waiting)
         message = NoticeMessage(
             timestamp=iso(datetime.fromtimestamp(now / 1000, UTC)), data=NoticeList(notices=notices, digest=digest)
         )
@@ -217,7 +217,7 @@ class Sender:
             (made, channel, body, urgency(notices[0].severity), now, now, now),
         )
         connection.executemany(
-            "INSERT OR REPLACE INTO told VALUES (?, ?, ?)", [(channel, key, round_) for key, round_, _, _ in found]
+            "INSERT OR REPLACE INTO told VALUES (?, ?, ?)", [(channel, key, round_) for key, round_, _, _ in waiting]
         )
         return _Taken(made, body, 0)
 

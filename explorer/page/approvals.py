@@ -47,7 +47,7 @@ class Approvals(Protocol):
     def rule(self, name: str, plan: Plan) -> ApprovalRule | None:
         """Return the rule by which a plan needs a second person; None where it needs none."""
 
-    def standing(self, name: str, plan: Plan) -> ApprovalRequest | None:
+    def open_request(self, name: str, plan: Plan) -> ApprovalRequest | None:
         """Return the open request of this person for the change of a plan; None without one."""
 
     def requests(self, name: str = "") -> Sequence[ShownRequest]:

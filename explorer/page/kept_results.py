@@ -65,8 +65,8 @@ class KeptResults:
         """Return the result of an ID; None if there is none, it has expired, or it is about something else."""
         with self._lock:
             self._forget_expired()
-            found = self._kept.get(id_)
-        return found if found is not None and found.about == about else None
+            result = self._kept.get(id_)
+        return result if result is not None and result.about == about else None
 
     def _bytes(self) -> int:
         return sum(each.size for each in self._kept.values())

@@ -218,8 +218,8 @@ def _claim(proof: Erasure) -> str:
 def _since(before: ErasureStatement, proof: Erasure, log: DeltaLog) -> EarlierSearch:
     if (before.table_id, before.where) != (proof.basis.table_id, proof.where):
         raise RequestError(
-            f"The earlier statement is of {before.table} where {before.where}, and this search of {proof.basis.table} "
-            f"where {proof.where}. Use the statement for the same rows.",
+            f"The earlier statement is about {before.table} where {before.where}, and this search about "
+            f"{proof.basis.table} where {proof.where}. Use the statement for the same rows.",
             found=f"{before.table} where {before.where}",
             expected=f"{proof.basis.table} where {proof.where}",
         )

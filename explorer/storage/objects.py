@@ -334,9 +334,9 @@ class ObjectLogStore:
         if not self._holds(path, data, tag):
             self._creation.withdraw()
             raise StorageError(
-                f"{self._root}/{path} does not hold what was just written there: another writer overwrote it, as the "
-                "store does not keep writers of one name apart. Find out what the object holds before you go on, and "
-                "write to this table from one place at a time.",
+                f"{self._root}/{path} does not contain what was just written there: another writer overwrote it, "
+                "because the store lets two writers create the same name. Check what the object contains before you "
+                "continue, and write to this table from only one place at a time.",
                 path=path,
             )
 

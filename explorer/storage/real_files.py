@@ -125,7 +125,7 @@ class RealFiles:
         if not inside:
             raise NotAllowed(
                 f"The file {key!r} is outside the folders this program was given: a link leads out of them. To read "
-                "it, give the folder that the link leads to as well.",
+                "it, also give the folder that the link leads to.",
                 location=key,
             )
 

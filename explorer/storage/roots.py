@@ -127,9 +127,9 @@ def check_plain(location: str) -> None:
     else:
         return
     raise RequestError(
-        f"The address {safe!r} holds user info, a query or a fragment, where credentials "
-        "do not stay secret. Give the address alone, and credentials as storage options, in the environment, or "
-        "in the settings of Spark; write ? and # of a name as %3F and %23.",
+        f"The address {safe!r} contains user info, a query or a fragment, where credentials "
+        "do not stay secret. Give only the address, and credentials as storage options, in the environment, or "
+        "in Spark's settings; write ? and # in a name as %3F and %23.",
         location=safe,
         field="location",
     )
@@ -172,8 +172,8 @@ def folder_of(location: str) -> str:
         )
     if url["path"] is None:
         raise RequestError(
-            f"{location!r} names no folder. Give a path, or a URL with three slashes, as in file:///data/orders; a "
-            "folder whose name begins like a URL is given as ./NAME.",
+            f"{location!r} does not name a folder. Give a path, or a URL with three slashes, as in "
+            "file:///data/orders; for a folder whose name begins like a URL, give ./NAME.",
             location=location,
         )
     return meant_by(location)

@@ -173,8 +173,8 @@ def _root_of(location: str, now: InForce) -> Root | None:
     if inside and any(root.storage_options != inside[0].storage_options for root in inside) and len(meant) != 1:
         names = " and ".join(root.name or "one without a name" for root in inside)
         raise RequestError(
-            f"{location} is in several roots of the configuration, each with storage options of its own: {names}. Say "
-            "which is meant by an option that only this one has, such as --storage-option aws_endpoint=URL.",
+            f"{location} is in several roots of the configuration, each with its own storage options: {names}. "
+            "To choose one, give an option that only this one has, such as --storage-option aws_endpoint=URL.",
             field="storage_option",
             location=location,
         )

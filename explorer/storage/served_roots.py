@@ -243,7 +243,7 @@ def refused_name(name: str, roots: Sequence[str]) -> NotAllowed:
     hint = (
         f"A table's name starts with the name of its served folder: {named}."
         if roots
-        else "You may see no table on this server. Ask those who run it for a role."
+        else "You may see no table on this server. Ask the people who run it for a role."
     )
     return NotAllowed(f"{name!r} is not in a served folder. {hint}", location=name)
 

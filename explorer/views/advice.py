@@ -26,5 +26,5 @@ def own_advice(message: str) -> str:
     By the rule for errors the next step comes last. What follows the first sentence of it belongs to it: the other
     case, or what works meanwhile.
     """
-    found = _ADVICE.search(message)
-    return "" if found is None else message[found.start() :].strip()
+    match = _ADVICE.search(message)
+    return "" if match is None else message[match.start() :].strip()

@@ -114,7 +114,7 @@ class AuditWork:
         """Return how far the audit is; idle if it is of another table or version, or checks something else."""
         return self._work.state if self._work.key == _key(facts, checks) else WorkState()
 
-    def found(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Audit | None:
+    def result(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Audit | None:
         """Return the result of these checks; None before there is one."""
         return self._work.about(_key(facts, checks))
 

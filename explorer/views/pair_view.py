@@ -101,41 +101,41 @@ class PairView:
         return [msgspec.json.decode(step.document) for step in self.steps if step.document]
 
 
-def pair_view(found: TableComparison, steps: Sequence[AlignmentStep]) -> PairView:
+def pair_view(comparison: TableComparison, steps: Sequence[AlignmentStep]) -> PairView:
     """Describe a comparison.
 
     Args:
-        found: What differs.
+        comparison: What differs.
         steps: What would align the second table with the first.
     """
-    same = found.same_definition and not found.differing_amounts and not found.differing_bounds
+    same = comparison.same_definition and not comparison.differing_amounts and not comparison.differing_bounds
     return PairView(
-        verdict=_verdict(found),
+        verdict=_verdict(comparison),
         same=same,
-        amounts=tuple(_amount(pair) for pair in found.amounts),
-        differences=_differences(found),
-        bounds=_bounds(found),
-        bounds_differ=len(found.differing_bounds),
-        bounds_left_out=found.bounds_left_out,
-        shares_columns=found.columns_shared > 0,
+        amounts=tuple(_amount(pair) for pair in comparison.amounts),
+        differences=_differences(comparison),
+        bounds=_bounds(comparison),
+        bounds_differ=len(comparison.differing_bounds),
+        bounds_left_out=comparison.bounds_left_out,
+        shares_columns=comparison.columns_shared > 0,
         steps=tuple(map(_step, steps)),
     )
 
 
-def _verdict(found: TableComparison) -> str:
-    differing = {(each.aspect, each.name): None for each in found.differences if not each.own}
+def _verdict(comparison: TableComparison) -> str:
+    differing = {(each.aspect, each.name): None for each in comparison.differences if not each.own}
     counted = Counter(name if aspect == "table" else _ASPECTS[aspect] for aspect, name in differing)
     parts = [
         word if word in _UNCOUNTED else fmt.plural(number, word, _PLURALS.get(word)) for word, number in counted.items()
     ]
     definition = f"The definition differs: {_joined(parts)}." if parts else "Both tables have the same definition."
-    amounts = [_amount(pair).name for pair in found.differing_amounts if pair.name != "columns"]
-    unknown = [_amount(pair).name for pair in found.amounts if pair.differs is None]
+    amounts = [_amount(pair).name for pair in comparison.differing_amounts if pair.name != "columns"]
+    unknown = [_amount(pair).name for pair in comparison.amounts if pair.differs is None]
     numbers = f" They differ in {_joined(amounts)}." if amounts else " All known counts and sizes are equal."
     doubt = f" Unknown: {_joined(unknown)}." if unknown else ""
-    bounds = found.differing_bounds
+    bounds = comparison.differing_bounds
     ranges = f" The values of {fmt.plural(len(bounds), 'column')} have other bounds or null counts." if bounds else ""
-    none = "" if found.columns_shared else " The tables have no column in common, so rows cannot be compared."
+    none = "" if comparison.columns_shared else " The tables have no column in common, so rows cannot be compared."
     return f"{definition}{numbers}{doubt}{ranges}{none}"
 
 
@@ -149,8 +149,8 @@ def _amount(pair: AmountPair) -> AmountRow:
     return AmountRow(name, shown(pair.first), shown(pair.second), bool(pair.differs))
 
 
-def _differences(found: TableComparison) -> Listing:
-    rows = sorted(found.differences, key=lambda each: each.own)
+def _differences(comparison: TableComparison) -> Listing:
+    rows = sorted(comparison.differences, key=lambda each: each.own)
     columns = {
         "aspect": [_ASPECTS[each.aspect] + (" (its own)" if each.own else "") for each in rows],
         "name": [each.name for each in rows],
@@ -164,8 +164,8 @@ def _differences(found: TableComparison) -> Listing:
     return Listing("table-differences", shown, table, ("aspect", "name", "first", "second"))
 
 
-def _bounds(found: TableComparison) -> Listing:
-    rows = sorted(found.bounds, key=lambda pair: not pair.differs)
+def _bounds(comparison: TableComparison) -> Listing:
+    rows = sorted(comparison.bounds, key=lambda pair: not pair.differs)
     columns = {
         "column": [pair.column for pair in rows],
         "differs": [{True: "differ", False: "equal", None: "unknown"}[pair.differs] for pair in rows],

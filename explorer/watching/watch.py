@@ -68,17 +68,17 @@ class Watch:
         """End after the table that is being looked at; from any thread, or a handler of a signal."""
         self._stopping.set()
 
-    def run(self, every: timedelta, told: Callable[[Round], None] = lambda _: None) -> None:
+    def run(self, every: timedelta, report: Callable[[Round], None] = lambda _: None) -> None:
         """Look at all tables, again and again, until `stop`.
 
         Args:
             every: From the beginning of a round to that of the next one; a round that takes longer is followed at once.
-            told: Called after each round.
+            report: Called after each round.
         """
         while not self._stopping.is_set():
             began = datetime.now(UTC)
             try:
-                told(self.look())
+                report(self.look())
             except StorageError as error:
                 # The notices cannot be written: nothing was seen then, so the next round sees it again.
                 _log.error("%s", error)  # the message is complete

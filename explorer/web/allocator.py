@@ -47,11 +47,11 @@ def _trim() -> Callable[[int], int] | None:
     """Return glibc's `malloc_trim`; None for another C library."""
     if not sys.platform.startswith("linux"):
         return None
-    found = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if found is None:
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None:
         return None
-    found.argtypes, found.restype = [ctypes.c_size_t], ctypes.c_int
-    return found  # type: ignore[no-any-return]  # ctypes knows its types at run time alone
+    trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
+    return trim  # type: ignore[no-any-return]  # ctypes knows its types at run time alone
 
 
 share_allocator()

@@ -88,7 +88,7 @@ class ServerLimits:
             if opened + self._opening[person] >= self.limits.pages:
                 raise LimitReached(
                     f"You have {fmt.plural(self.limits.pages, 'page')} open on this server, the most for one person. "
-                    "Close some that you do not need; half a minute later, they count no more.",
+                    "Close some that you do not need; they stop counting half a minute later.",
                     field="pages_per_person",
                     limit=self.limits.pages,
                 )
@@ -130,7 +130,7 @@ class ServerLimits:
             if self._exports[person] >= self.limits.exports:
                 raise LimitReached(
                     f"{_are(self.limits.exports, 'export')} being made for you, the most for one person on this "
-                    "server. This one was not begun. Wait until one of them has arrived, then try again.",
+                    "server. This one was not started. Wait until one of them has arrived, then try again.",
                     field="exports_per_person",
                     limit=self.limits.exports,
                 )

@@ -70,7 +70,7 @@ def check_read_only(arguments: list[str], variable: str) -> None:
     """
     if _ALLOW in arguments or variable:
         raise NotAllowed(
-            "Panel's server cannot ask who commits, so it only reads tables. To let changes be committed, run: "
+            "Panel's server does not know who commits, so it only reads tables. To allow commits, run: "
             "delta-explorer serve --allow-commits",
             field="allow_commits",
         )
@@ -85,9 +85,9 @@ def check_settings(values: Serve) -> None:
     for key in ("basic_auth", "allow_commits"):
         if getattr(values, key):
             raise NotAllowed(
-                f"serve.{key} is set in explorer.toml, and Panel's server cannot ask who people are. Start the server "
-                "with: delta-explorer serve. Or give this one a configuration without the key, in "
-                "DELTA_EXPLORER_CONFIG.",
+                f"serve.{key} is set in explorer.toml, but Panel's server does not know who people are. Start the "
+                "server with: delta-explorer serve. Or remove the key from the configuration that this one reads "
+                "(DELTA_EXPLORER_CONFIG).",
                 field=f"serve.{key}",
             )
 

@@ -179,12 +179,12 @@ class NoticeBoard:
             RequestError: There is none that the person may see.
         """
         try:
-            found = self._line(self.served.book.find(name))
+            line = self._line(self.served.book.find(name))
         except RequestError:
-            found = None
-        if found is None:
+            line = None
+        if line is None:
             raise RequestError("This notice is no longer there. It may be resolved: reload the page.", field="notice")
-        return found
+        return line
 
     def deal(self, line: BoardLine, choice: str, *, by: str, reason: str) -> PostedNotice:
         """Acknowledge or snooze a notice.
@@ -224,10 +224,10 @@ class NoticeBoard:
 
     def _line(self, posted: PostedNotice) -> BoardLine | None:
         """Return a notice as the person may see it; None if it is not about a served table that the person may see."""
-        found = list(self._refs(posted.notice.table))
-        if not found or not all(map(self.sees, found)):
+        refs = list(self._refs(posted.notice.table))
+        if not refs or not all(map(self.sees, refs)):
             return None
-        return BoardLine(posted, found[0].name, all(map(self.may, found)))
+        return BoardLine(posted, refs[0].name, all(map(self.may, refs)))
 
     def _refs(self, location: str) -> Iterator[TableRef]:
         """Yield the table of a location under each root that it is below: of a store there may be several servers."""

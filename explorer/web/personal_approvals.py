@@ -146,7 +146,7 @@ class PersonalApprovals:
         """Return the rule by which a plan needs a second person; None where it needs none."""
         return self._decisions.rule_of(self._target(name), plan)
 
-    def standing(self, name: str, plan: Plan) -> ApprovalRequest | None:
+    def open_request(self, name: str, plan: Plan) -> ApprovalRequest | None:
         """Return the open request of this person for the change of a plan; None without one."""
         self._visible.roots.locate(name)
         return self._decisions.approved_for(plan)
@@ -173,10 +173,10 @@ class PersonalApprovals:
         try:
             request = self._server.shelf.get(number)
         except StorageError as error:
-            found = next((each for each in self._server.shelf.all() if each.number == number), None)
-            if found is None:
+            stored = next((each for each in self._server.shelf.all() if each.number == number), None)
+            if stored is None:
                 raise
-            request, damage = found, str(error)
+            request, damage = stored, str(error)
         self._check_table(request, name, place)
         if not damage and request.state == "committing":
             request = self._decisions.resolve(number, lambda transaction: self._version_of(name, transaction))
@@ -250,8 +250,10 @@ class PersonalApprovals:
 
     def _version_of(self, name: str, transaction: str) -> int | None:
         record = self._server.catalog.open(name).provenance_record()
-        found = (each.version for each in record.commits if each.info is not None and each.info.txn_id == transaction)
-        return next(found, None)
+        versions = (
+            each.version for each in record.commits if each.info is not None and each.info.txn_id == transaction
+        )
+        return next(versions, None)
 
 
 def person_of(identity: Identity) -> Person | None:

@@ -27,7 +27,7 @@ class PersonalResults(KeptResults):
 
     def find(self, id_: str, about: Hashable) -> KeptResult | None:
         """Return the result of an ID as the person may see it; see `KeptResults.find`."""
-        found = self._results.find(id_, about)
-        if found is None or not isinstance(found.value, dict):
-            return found  # only the proofs of a search, by their conditions, name other tables than those it is about
-        return replace(found, value={where: self._narrowed(proof) for where, proof in found.value.items()})
+        result = self._results.find(id_, about)
+        if result is None or not isinstance(result.value, dict):
+            return result  # only the proofs of a search, by their conditions, name other tables than those it is about
+        return replace(result, value={where: self._narrowed(proof) for where, proof in result.value.items()})

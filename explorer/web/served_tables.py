@@ -89,7 +89,7 @@ class RecentCommits:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class RecordedChange:
     """What was done with this program: a commit, or maintenance that the log has no place for.
 
     Attributes:
@@ -110,10 +110,10 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Deeds:
+class RecordedChanges:
     """Those among the newest commits of a table, and whether it has more commits than were searched."""
 
-    made: tuple[Deed, ...] = ()
+    made: tuple[RecordedChange, ...] = ()
     capped: bool = False
 
 
@@ -138,7 +138,7 @@ class TableSummary:
     bars: tuple[SparkBar, ...] = ()
     redated: str = ""
     recent: RecentCommits = RecentCommits()
-    deeds: Deeds = Deeds()
+    recorded: RecordedChanges = RecordedChanges()
     findings: tuple[Finding, ...] = ()
     pending: bool = False
     known_traits: TableTraits | None = None
@@ -396,7 +396,7 @@ def _summary(ref: TableRef, facts: TableFacts) -> TableSummary:
         bars=_bars(facts),
         redated=redated_note(facts.commits),
         recent=_recent(facts),
-        deeds=_deeds(facts),
+        recorded=_recorded_changes(facts),
         findings=(found := facts.audit().findings),
         known_traits=traits_of(facts, ref.folder, found, int(facts.commits.times[-1])),
         lane=LaneCommits.of(facts.commits),
@@ -426,17 +426,17 @@ def _recent(facts: TableFacts) -> RecentCommits:
     )
 
 
-def _deeds(facts: TableFacts) -> Deeds:
+def _recorded_changes(facts: TableFacts) -> RecordedChanges:
     start = max(len(facts.commits) - RECENT, 0)
     newest = facts.commits.history.slice(start)
     ours = pc.starts_with(newest.column("engine_info"), f"{ENGINE}/").fill_null(False)
     chosen = newest.append_column("time", pa.array(facts.commits.times[start:])).filter(ours)
     rows = chosen.select(["version", "time", "operation", "user_name", "reason"]).to_pylist()
-    made = [Deed(row["version"], row["time"], *(row[name] or "" for name in _SAID)) for row in rows]
-    return Deeds((*made, *_maintained(facts)), start > 0)
+    made = [RecordedChange(row["version"], row["time"], *(row[name] or "" for name in _SAID)) for row in rows]
+    return RecordedChanges((*made, *_maintained(facts)), start > 0)
 
 
-def _maintained(facts: TableFacts) -> Iterator[Deed]:
+def _maintained(facts: TableFacts) -> Iterator[RecordedChange]:
     """Yield the maintenance that no commit records."""
     try:
         entries = maintenance_entries(facts)
@@ -446,6 +446,6 @@ def _maintained(facts: TableFacts) -> Iterator[Deed]:
     for entry in entries[:RECENT]:
         if not entry.recorded_in:
             line = maintenance_line(entry)
-            yield Deed(
+            yield RecordedChange(
                 entry.version, milliseconds(entry.time), line.title, line.by, line.reason, line.files, line.digest
             )

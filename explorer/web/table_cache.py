@@ -69,15 +69,15 @@ class TableCache:
         with self._lock:
             return [table for (each, _), (table, _) in self._tables.items() if each == key]
 
-    def missing(self, key: TableKey, found: KnownMissing) -> KnownMissing:
+    def missing(self, key: TableKey, missing_files: KnownMissing) -> KnownMissing:
         """Return what is known of the missing files of a table, for all who open it.
 
         Args:
             key: Which table.
-            found: Of a table that was just opened; it is what others get from now on, if there is no other.
+            missing_files: Of a table that was just opened; it is what others get from now on, if there is no other.
         """
         with self._lock:
-            known = self._missing.setdefault(key, found)
+            known = self._missing.setdefault(key, missing_files)
             self._missing.move_to_end(key)
             while len(self._missing) > _MOST_KNOWN:
                 self._missing.popitem(last=False)

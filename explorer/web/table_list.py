@@ -103,8 +103,8 @@ class TableList:
 
     def some_names(self, most: int) -> tuple[str, ...]:
         """Return the names of so many of the tables that were found, at most."""
-        found = (ref.name for root in self._roots for ref in root.listing().refs)
-        return tuple(islice(found, most))
+        names = (ref.name for root in self._roots for ref in root.listing().refs)
+        return tuple(islice(names, most))
 
     def listing(self, *, asked: bool = False) -> TableListing:
         """Return the list as it is now.

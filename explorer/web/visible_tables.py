@@ -182,13 +182,13 @@ class VisibleEntries(NewestEntries):
 
     def read(self) -> tuple[RecordEntry, ...]:
         """Return the newest lines, newest first."""
-        found = self._lines.read()
+        entries = self._lines.read()
         if self._rights.may(Right.ACTIVITY, EVERYWHERE):
-            return found
-        known = {name: self._takes(name) for name in {line.event.table for line in found}}
-        return tuple(line for line in found if known[line.event.table])
+            return entries
+        known = {name: self._takes(name) for name in {line.event.table for line in entries}}
+        return tuple(line for line in entries if known[line.event.table])
 
-    def is_cut(self, found: tuple[RecordEntry, ...]) -> bool:  # noqa: ARG002  # as it was read for all
+    def is_cut(self, entries: tuple[RecordEntry, ...]) -> bool:  # noqa: ARG002  # as it was read for all
         """Return whether there may be older lines than those that were read."""
         return self._lines.is_cut(self._lines.read())
 

@@ -65,7 +65,7 @@ def test_a_table_is_created_under_its_name(server: UnityServer, capsys: Any, mon
     code, _, err = ran(capsys, "plan", "uc://main.shop.new", create)
     assert (code, "already a table uc://main.shop.new" in err) == (2, True)
     code, _, err = ran(capsys, "plan", "glue://shop.new", create)
-    assert (code, "no tables in AWS Glue" in err) == (2, True)
+    assert (code, "cannot create tables in AWS Glue" in err) == (2, True)
 
 
 def test_errors_of_the_catalog_have_their_exit_code(server: UnityServer, capsys: Any) -> None:

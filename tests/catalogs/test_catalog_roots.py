@@ -107,7 +107,7 @@ def test_tables_of_a_catalog_are_audited_like_others(lake: UnityServer) -> None:
      "uc://a.b.`c", "uc://a.b.c d", "uc://..", "uc://a.b.\x00", "uc://u:p@a.b.c", "UC://a.b"],
 )  # fmt: skip
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(server: UnityServer, location: str) -> None:
-    with pytest.raises(RequestError, match=r"not the address of a table|holds user info"):
+    with pytest.raises(RequestError, match=r"not the address of a table|contains user info"):
         explorer.open_table(location)
     assert server.requests == []
 

@@ -126,7 +126,7 @@ def test_what_is_not_there_or_not_allowed_is_named_before_anything_is_written(
         new_table(name(), read_only=True).plan(CREATE)
     with pytest.raises(NotAllowed, match="outside the addresses"):
         new_table(name(), roots=["uc://main.other"])
-    with pytest.raises(InvalidIntent, match="Leave location out"):
+    with pytest.raises(InvalidIntent, match="Remove location"):
         new_table(tmp_path / "plain").plan({**CREATE, "location": "x"})
     assert not (catalog_folder / "x").exists()
 

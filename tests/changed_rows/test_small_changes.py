@@ -200,7 +200,7 @@ def test_a_gap_a_wrong_key_and_a_taken_name_are_refused(root: Path, tmp_path: Pa
     with pytest.raises(RequestError, match="no column 'nope'"):
         told(root, 3, 3, keys=["nope"])
     table = Changing(tmp_path / "taken", [column("_change_type", "string")])
-    with pytest.raises(RequestError, match="name of a column of its changes"):
+    with pytest.raises(RequestError, match="name of a column of the change feed"):
         explorer.open_table(table.write()).changed_rows(0, inferred=True)
 
 

@@ -48,6 +48,8 @@ def test_no_command_prints_or_logs_them(
     assert CANARY not in shown.out + shown.err + caplog.text
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_engine")
 def test_no_erasure_statement_holds_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     # Without a store that another machine would have to answer.
     away = f"away.parquet?sig={CANARY}"

@@ -262,7 +262,7 @@ def test_output_to_a_full_disk_is_no_fault_of_the_program(
             check=False,
         )
     (line,) = done.stderr.splitlines()
-    told = "Standard output cannot be written: No space left on device. Make room there, or send it elsewhere."
+    told = "Standard output cannot be written: No space left on device. Make room there, or redirect it."
     if "--json" in command:
         assert json.loads(line) == {"error": "StorageError", "message": told}
     else:

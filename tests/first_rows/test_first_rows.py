@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import explorer
+from explorer.changed_rows.followed_range import followed_range
+from explorer.changed_rows.small_story import small_story
 from explorer.core.errors import CorruptTable, RequestError, StorageError, UnsupportedFeature
 from explorer.first_rows.first_rows import MOST_FILES, SparkOnly, first_rows
 from explorer.first_rows.row_page import RowPosition
@@ -70,6 +73,31 @@ def test_head_is_the_first_rows_of_a_version(root: Path) -> None:
     assert table.head(1_000, version=0).num_rows == len(LIVE)
     with pytest.raises(RequestError, match="0 or more"):
         table.head(-1)
+
+
+def test_rows_that_deltalake_updated_or_merged_are_read(tmp_path: Path) -> None:
+    """It notes in those files that Arrow's texts and bytes were views, of which Arrow cannot take rows."""
+    rows = pa.table({
+        "id": [1, 2, 3, 4],
+        "name": ["a", None, "c", "more than twelve bytes"],
+        "raw": [b"\xff", None, b"", b"more than twelve bytes"],
+        "list": [["a", None], None, [], ["more than twelve bytes"]],
+        "struct": [{"text": "a"}, None, {"text": None}, {"text": "more than twelve bytes"}],
+    })  # fmt: skip
+    deltalake.write_deltalake(tmp_path / "t", rows)
+    written = deltalake.DeltaTable(tmp_path / "t")
+    written.update(predicate="id > 1", updates={"id": "id + 10"})
+    one = pa.table({"id": [13], "name": ["merged"]})
+    merge = written.merge(one, "t.id = s.id", source_alias="s", target_alias="t")
+    merge.when_matched_update({"name": "s.name"}).execute()
+    files = (tmp_path / "t").glob("*.parquet")
+    assert any(pq.read_schema(path).field("name").type == pa.string_view() for path in files)
+    table = explorer.open_table(tmp_path / "t")
+    assert table.head().sort_by("id").to_pylist() == written.to_pyarrow_table().sort_by("id").to_pylist()
+    assert table.head(where="name = 'merged'").column("id").to_pylist() == [13]
+    story = small_story(table, followed_range(table, {"id": 13}))
+    assert not isinstance(story, SparkOnly), story.reason
+    assert [(step.version, step.changed) for step in story.steps] == [(1, ()), (2, ("name",))]
 
 
 def test_a_missing_file_is_named(root: Path) -> None:

@@ -37,6 +37,9 @@ STORED: Final[dict[str, tuple[pa.Array, dict[str, Any]]]] = {
     "string": (pa.array(["", None, "a\u00e9\U0001f600"]), {}),
     "dictionary": (pa.array(["x", None, "x", "y"]).dictionary_encode(), {}),
     "large_string": (pa.array(["x", None], pa.large_string()), {}),
+    "string_view": (pa.array(["x", None, "more than twelve bytes"], pa.string_view()), {}),
+    "binary_view": (pa.array([b"x", None, b"more than twelve bytes"], pa.binary_view()), {}),
+    "list of views": (pa.array([["x", None], None, []], pa.list_(pa.string_view())), {}),
     "binary": (pa.array([b"abc", None, b""]), {}),
     "bytes that are no text": (pa.array([b"\xff\xfe", None]), {}),
     "fixed binary": (pa.array([b"abc", None], pa.binary(3)), {}),
@@ -67,6 +70,7 @@ KINDS: Final[dict[str, Any]] = {
     )},
     "array of integer": {"type": "array", "elementType": "integer", "containsNull": True},
     "array of long": {"type": "array", "elementType": "long", "containsNull": True},
+    "array of string": {"type": "array", "elementType": "string", "containsNull": True},
     "map": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
     "struct": struct(column("a", "long"), column("b", "string"), column("missing", "date")),
 }  # fmt: skip
@@ -74,7 +78,8 @@ OFTEN: Final = {
     ("int8", "long"), ("int32", "decimal(12,2)"), ("us", "timestamp"), ("us UTC", "timestamp_ntz"),
     ("int96", "timestamp"), ("int8", "decimal(5,2)"),
     ("bytes that are no text", "string"), ("struct", "struct"), ("struct without its fields", "struct"),
-    ("uint32", "long"), ("ns UTC", "timestamp"), ("dictionary", "string"), ("small int32", "byte"), ("int32", "byte"),
+    ("uint32", "long"), ("ns UTC", "timestamp"), ("dictionary", "string"), ("small int32", "byte"),
+    ("list of views", "array of string"), ("int32", "byte"),
 }  # fmt: skip
 ALL: Final = [(stored, kind) for stored in STORED for kind in KINDS]
 
@@ -110,6 +115,7 @@ def test_what_writers_use_is_read_here(tmp_path: Path) -> None:
     plain = {
         "int8": "byte", "int16": "short", "int32": "integer", "int64": "long", "float": "float", "double": "double",
         "bool": "boolean", "string": "string", "dictionary": "string", "large_string": "string", "binary": "binary",
+        "string_view": "string", "binary_view": "binary", "list of views": "array of string",
         "date": "date", "us UTC": "timestamp", "us": "timestamp_ntz", "int96": "timestamp",
         "decimal(5,2)": "decimal(5,2)", "decimal(38,0)": "decimal(38,0)", "list": "array of integer", "map": "map",
         "struct": "struct", "small int32": "long",

@@ -251,7 +251,7 @@ def test_a_command_does_nothing_that_the_object_of_a_variable_would_refuse(
     with pytest.raises(NotAllowed) as refused:
         delta(line, INTENT if "commit" in line else None, lambda _: "")
     assert str(refused.value) == (
-        f"sold was opened with {lost}, which a command does not know. Ask the object itself, or give the command the "
+        f"sold was opened with {lost}, which a command does not know. Use the object itself, or give the command the "
         f"location: {shell.user_ns['sold'].location}."
     )
     assert explorer.open_table(location).latest_version() == before

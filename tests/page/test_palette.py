@@ -105,7 +105,7 @@ def test_a_time_leads_to_its_version_and_says_its_zone(opened: Callable[[str], W
         ("v99", "has no version 99 to show: versions 0 to 4"),
         ("tomorrow", "is in the future"),
         ("3/4/2026", "is two dates. Write 2026-03-04 or 2026-04-03."),
-        ("last week", "is a span"),
+        ("last week", "is a time range"),
         ("1999-12-31", "before the oldest readable commit"),
         ("zzzz", "Nothing here has \u201czzzz\u201d in its name."),
     ],

@@ -149,7 +149,7 @@ def test_an_earlier_statement_that_does_not_fit_is_refused(
     _, before, _ = story
     root = write_table(tmp_path / "t", [column("name", "string")], [DataFile("a.parquet", pa.table({"name": ["ana"]}))])
     table = explorer.open_table(root)
-    with pytest.raises(RequestError, match="The earlier statement is of"):
+    with pytest.raises(RequestError, match="The earlier statement is about"):
         erasure_statement(table.erasure("name = 'eve'"), table, since=before)
     with pytest.raises(RequestError, match="was changed after it was written"):
         read_statement(canonical(msgspec.structs.replace(before, where="name = 'eve'")), "s.json")

@@ -247,7 +247,7 @@ def test_a_checkpoint_that_another_writer_overwrote_is_told(server: SmallS3) -> 
         server.objects[key] = b"theirs"
 
     server.after_put = rival
-    with pytest.raises(StorageError, match="does not hold what was just written there") as told:
+    with pytest.raises(StorageError, match="does not contain what was just written there") as told:
         store.put_if_absent(compaction_name(0, 1), b"ours")
     assert not told.value.unwritten
 

@@ -76,10 +76,10 @@ def test_a_location_has_the_scheme_that_it_begins_with(location: str, name: str)
 @pytest.mark.parametrize(
     ("location", "said"),
     [
-        ("file:", "names no folder. Give a path, or a URL with three slashes"),
-        ("file:orders", "names no folder. Give a path, or a URL with three slashes"),
-        ("file://", "names no folder. Give a path, or a URL with three slashes"),
-        ("file://localhost", "names no folder. Give a path, or a URL with three slashes"),
+        ("file:", "does not name a folder. Give a path, or a URL with three slashes"),
+        ("file:orders", "does not name a folder. Give a path, or a URL with three slashes"),
+        ("file://", "does not name a folder. Give a path, or a URL with three slashes"),
+        ("file://localhost", "does not name a folder. Give a path, or a URL with three slashes"),
         ("file://host/orders", "names a folder of the machine 'host'. A URL of a folder here has three slashes"),
         ("FILE://host/orders", "names a folder of the machine 'host'. A URL of a folder here has three slashes"),
         ("file:///%ff", "names no place: its escapes are not UTF-8"),

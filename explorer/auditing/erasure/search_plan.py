@@ -79,7 +79,7 @@ def search_plan(log: DeltaLog, stored: StoredFiles, texts: Iterable[str]) -> Sea
     return _Plan(log, newest, stored, _named_columns(newest, texts)).made()
 
 
-class _Reading(msgspec.Struct, frozen=True):
+class _FileReading(msgspec.Struct, frozen=True):
     """A way of reading files; those of equal ways go together."""
 
     schema: StructType
@@ -102,7 +102,7 @@ class _Plan:
         self._physical: dict[str, dict[str, str]] = {}
 
     def made(self) -> SearchPlan:
-        chosen: dict[str, tuple[_Reading, list[pa.Table]]] = {}
+        chosen: dict[str, tuple[_FileReading, list[pa.Table]]] = {}
         for reading, files in (*self._of_versions(), *self._of_no_version()):
             chosen.setdefault(repr(reading), (reading, []))[1].append(files)
         groups = tuple(
@@ -122,7 +122,7 @@ class _Plan:
         known = (each for each in logged_columns(self._log) if each.column[0] in self._words.columns)
         return frozenset(name.lower() for each in known for name in (each.column[0], each.stored[0]))
 
-    def _of_versions(self) -> Iterator[tuple[_Reading, pa.Table]]:
+    def _of_versions(self) -> Iterator[tuple[_FileReading, pa.Table]]:
         """Yield the files that a readable version has, by the metadata of the last one."""
         first, latest = self._history.lifetimes.readable_from, self._newest.version
         starts = self._history.layout_changes(first, latest)
@@ -138,7 +138,7 @@ class _Plan:
         for start, after in zip(starts, [*starts[1:], latest + 1], strict=True):
             self._name_strangers(start, after - 1)
 
-    def _reading(self, then: Snapshot, files: pa.Table) -> _Reading | None:
+    def _reading(self, then: Snapshot, files: pa.Table) -> _FileReading | None:
         """Return how files last live at a version are read; None if a needed column does not compare."""
         compared = compare_columns(self._history, then, self._newest)
         lost = {column.column: column.reason for column in compared.left_out if column.version == self._newest.version}
@@ -157,7 +157,7 @@ class _Plan:
         self._physical |= dict.fromkeys(keys, physical)
         partitions = {*compared.before.partition_columns, *self._own_partitions(then, fields)}
         named = tuple(name for name in self._words.columns if name in partitions)
-        return _Reading(StructType(tuple(fields)), named, compared.before.by_id)
+        return _FileReading(StructType(tuple(fields)), named, compared.before.by_id)
 
     def _field(self, name: str, then: Snapshot, matched: StructField | None, lost: str | None) -> StructField:
         """Return one column as it is read from the files of a version; raise `_Unlike` if its types do not compare."""
@@ -215,7 +215,7 @@ class _Plan:
                     )
                     self._strangers.append((key, name, reason))
 
-    def _of_no_version(self) -> Iterator[tuple[_Reading, pa.Table]]:
+    def _of_no_version(self) -> Iterator[tuple[_FileReading, pa.Table]]:
         """Orphans, and files of versions that can no longer be rebuilt: they must hold the columns themselves."""
         lasts = self._files.column("last_version").to_pylist()
         files = self._files.filter(
@@ -231,7 +231,7 @@ class _Plan:
         if files.num_rows:
             stored = [field for field in fields if field.name not in partitions and field.type != VOID]
             needed = tuple(path for field in stored for path in self._words.parts(field))
-            yield _Reading(StructType(fields), partitions, mode == "id", needed), files
+            yield _FileReading(StructType(fields), partitions, mode == "id", needed), files
 
     def _with_folders(self, files: pa.Table, partitions: Sequence[StructField]) -> pa.Table:
         """Return the files with partition values from their folders where the log has none; those without are named."""

@@ -91,7 +91,7 @@ def _layouts(log: DeltaLog) -> Iterator[tuple[int, StructType, dict[Path, Path]]
             yield version, schema, physical_paths(schema, history.mapping_mode(version))
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _ConditionPart(msgspec.Struct, frozen=True):
     """What is asked of a column, in one way in which the log has it.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Part(msgspec.Struct, frozen=True):
 class ValueCondition(msgspec.Struct, frozen=True):
     """A condition, by the columns whose values the log holds."""
 
-    parts: tuple[_Part, ...]
+    parts: tuple[_ConditionPart, ...]
 
     def stored(self, path: Path) -> bool:
         """Return whether the log has values of a condition's column under a path."""
@@ -185,7 +185,9 @@ def value_condition(where: str, snapshot: Snapshot, logged: Iterable[LoggedColum
         condition_part, _ = _branches(condition, each.column)
         if condition_part is not None and each.column in used:
             kind = used[each.column].type
-            parts.append(_Part(each.column, each.stored, condition_part, kind, _is_comparable(each.type, kind)))
+            parts.append(
+                _ConditionPart(each.column, each.stored, condition_part, kind, _is_comparable(each.type, kind))
+            )
     return ValueCondition(tuple(parts))
 
 

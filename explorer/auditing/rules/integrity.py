@@ -202,13 +202,13 @@ def _compactions(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
 def _checksums(subject: Subject) -> tuple[Finding, ...] | NotAnswered:
     report = subject.inputs.integrity
     problems = newest_checksum_problems(subject) if report is None else report.problems
-    found = [each for each in problems if each.kind in ("checksum-differs", "unreadable-checksum")]
-    if report is None and not found:
+    wrong = [each for each in problems if each.kind in ("checksum-differs", "unreadable-checksum")]
+    if report is None and not wrong:
         return NotAnswered(_UNVERIFIED)
-    newest = [each.detail for each in found if each.version == subject.version]
+    newest = [each.detail for each in wrong if each.version == subject.version]
     refused = any(each.startswith(("metadata ", "protocol ")) for each in newest)
     return _differing(
-        found,
+        wrong,
         ("checksum", "error" if refused else "warning", "disagrees with the commits"),
         "delta-spark refuses the table, and clients built on delta-kernel read it by the schema of the checksum."
         if refused

@@ -161,7 +161,7 @@ Tripwire = (
 )
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TripwireFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tripwire: tuple[Tripwire, ...]
 
 
@@ -173,7 +173,7 @@ def read_tripwires(text: str, name: str) -> tuple[Tripwire, ...]:
     """
     try:
         check_dotted_names(name, text)
-        read = msgspec.convert(tomllib.loads(text), _File)
+        read = msgspec.convert(tomllib.loads(text), _TripwireFile)
     except tomllib.TOMLDecodeError as error:
         match = _LINE.search(str(error))
         raise _refused(name, None if match is None else int(match[1]), "", str(error)) from error

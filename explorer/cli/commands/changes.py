@@ -111,17 +111,17 @@ def changes(
 ) -> None:
     """Read the changes of a range of versions, both ends included.
 
-    The changes of a small range are read from its files at once. Spark reads all others, and what only Spark can read.
+    The changes of a small range are read directly from its files. Spark reads everything else.
 
     The columns are the table's, then _change_type (insert, delete, update_preimage, update_postimage),
     _commit_version and _commit_timestamp; the order of the rows is not fixed. A range is refused if a part of it
     cannot be read: the feed was off, the schema changed, or files are deleted. The rows have the columns of the newest
     version, or with column mapping those of the last version of the range; --schema-version takes those of another.
     Inferred changes come from the files added and removed; a row that a commit only copied is not a change. An update
-    has its two images where the rows before and after it share the columns of --key, or without --key a row id;
-    otherwise it is a delete and an insert. Ctrl-C cancels.
+    has two images if the rows before and after it share the columns of --key, or, without --key, a row ID; otherwise
+    it is shown as a delete and an insert. Ctrl-C cancels.
 
-    JSON lines hold values as those of `rows` do. Stderr names the versions that were inferred or skipped.
+    JSON lines contain values as those of `rows` do. Stderr names the versions that were inferred or skipped.
     """
     exact = check_output_options(output, exact_csv=exact_csv)
     use_spark(spark, spark_conf)
@@ -156,8 +156,8 @@ def _small_changes(
     from explorer.first_rows.first_rows import SparkOnly
 
     with patience("Reading the changes"):
-        found = small_changes(table, sources, limit, keys, where)
-    return None if isinstance(found, SparkOnly) else found
+        changes_read = small_changes(table, sources, limit, keys, where)
+    return None if isinstance(changes_read, SparkOnly) else changes_read
 
 
 def _write(

@@ -32,17 +32,19 @@ ByOption = Annotated[str | None, typer.Option("--by", metavar="PERSON", help="Co
 OperationOption = Annotated[str | None, typer.Option("--operation", metavar="OP", help="Commits by this operation.")]
 TextOption = Annotated[
     str | None,
-    typer.Option("--text", metavar="T", help="Commits with this in the reason, a parameter, a predicate, the engine."),
+    typer.Option(
+        "--text", metavar="T", help="Commits whose reason, parameters, predicate, or engine contain this text."
+    ),
 ]
 SinceOption = Annotated[
     str | None,
     typer.Option(
         "--since",
         metavar="DATE",
-        help="Commits from then on, for example 2026-03-02, 2026-03-02T14:05:11Z, or 'last Monday'.",
+        help="Commits at or after this time, for example 2026-03-02, 2026-03-02T14:05:11Z, or 'last Monday'.",
     ),
 ]
-UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before then.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Commits before this time.")]
 
 
 _Amount: TypeAlias = int | msgspec.UnsetType | None
@@ -143,7 +145,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
     no_totals: Annotated[bool, typer.Option("--no-totals", help="Omit file and row counts (faster).")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List the commits, newest first; or those of a person, an operation, a text, a span of time.
+    """List the commits, newest first; all, or those that match a person, operation, text, or time range.
 
     Parts of words are enough, and case does not count. --limit counts the matching commits.
 
@@ -175,7 +177,7 @@ def history(  # noqa: PLR0917  # options of the command line come by position in
         row for row in rows if is_doubtful(row["timestamp"], row["timestamp_basis"], row["commit_info_timestamp"])
     ]
     if doubtful:
-        note(_doubts(doubtful, len(rows)))
+        note(_time_warning(doubtful, len(rows)))
 
 
 def diff(
@@ -215,7 +217,7 @@ def _commit(row: dict[str, Any], rows_changed: str | None) -> tuple[object, ...]
     )
 
 
-def _doubts(rows: list[dict[str, Any]], total: int) -> str:
+def _time_warning(rows: list[dict[str, Any]], total: int) -> str:
     """Return where file times differ from the writers' times: the files were copied, or a clock was wrong."""
     newest = rows[0]
     return (

@@ -162,11 +162,11 @@ def compare(
     """Compare two tables: schema, partitioning, properties, constraints, protocol, counts, sizes, and bounds.
 
     Only the logs are read, unless --rows is given: Spark then reads all rows of both tables. Columns are matched by
-    name; a column that a copy of the table has renamed is found by its physical name. A value that every table has of
-    its own, such as its ID, is listed and does not make two tables differ.
+    name; a column that a copy of the table has renamed is found by its physical name. A value that is
+    different in every table, such as its ID, is listed, but does not count as a difference.
 
     --intents changes nothing. Each intent is planned on OTHER as it is, without reading rows; commit them in this
-    order, as a later one may need those before it.
+    order, because a later one may need those before it.
     """
     if key and not rows:
         raise RequestError("--key matches rows. Add --rows to compare the rows.", field="key")
@@ -177,29 +177,31 @@ def compare(
             None if text is None else version_of(opened, text)
             for opened, text in ((one, version), (two, other_version))
         )
-        found = one.compare(two, version=first, other_version=second)
-        planned = tuple(_planned(two, _steps(one, two, found))) if intents else None
-    preview = _rows(one, two, found, key or []) if rows else None
+        comparison = one.compare(two, version=first, other_version=second)
+        planned = tuple(_planned(two, _steps(one, two, comparison))) if intents else None
+    preview = _rows(one, two, comparison, key or []) if rows else None
     if json:
-        emit(_document(found, preview, planned))
+        emit(_document(comparison, preview, planned))
     else:
-        _print(found, preview, planned)
+        _print(comparison, preview, planned)
 
 
-def _steps(one: explorer.Table, two: explorer.Table, found: TableComparison) -> tuple[AlignmentStep, ...]:
+def _steps(one: explorer.Table, two: explorer.Table, comparison: TableComparison) -> tuple[AlignmentStep, ...]:
     from explorer.core.transaction.alignment import alignment
 
-    return alignment(one.snapshot(found.first.version), two.snapshot(found.second.version), found.differences)
+    return alignment(
+        one.snapshot(comparison.first.version), two.snapshot(comparison.second.version), comparison.differences
+    )
 
 
-def _rows(one: explorer.Table, two: explorer.Table, found: TableComparison, keys: Sequence[str]) -> RowDiffPreview:
+def _rows(one: explorer.Table, two: explorer.Table, comparison: TableComparison, keys: Sequence[str]) -> RowDiffPreview:
     from explorer.cli.row_output import waiting
     from explorer.spark.engine.session import require_pyspark
 
     require_pyspark()
     from explorer.spark.changes.table_rows import table_row_preview
 
-    sides = (one, one.snapshot(found.first.version)), (two, two.snapshot(found.second.version))
+    sides = (one, one.snapshot(comparison.first.version)), (two, two.snapshot(comparison.second.version))
     preview: RowDiffPreview = waiting(table_row_preview(*sides, keys, _ROWS_SHOWN))
     return preview
 
@@ -225,23 +227,25 @@ def _planned(table: explorer.Table, steps: Sequence[AlignmentStep]) -> Iterator[
 
 
 def _document(
-    found: TableComparison, preview: RowDiffPreview | None, steps: tuple[PlannedStep, ...] | None
+    comparison: TableComparison, preview: RowDiffPreview | None, steps: tuple[PlannedStep, ...] | None
 ) -> CompareDocument:
     return CompareDocument(
-        table=found.first.table,
-        version=found.first.version,
-        other=found.second.table,
-        other_version=found.second.version,
-        same_definition=found.same_definition,
-        differences=found.differences,
-        amounts=tuple(ComparedAmount(name=pair.name, first=pair.first, second=pair.second) for pair in found.amounts),
+        table=comparison.first.table,
+        version=comparison.first.version,
+        other=comparison.second.table,
+        other_version=comparison.second.version,
+        same_definition=comparison.same_definition,
+        differences=comparison.differences,
+        amounts=tuple(
+            ComparedAmount(name=pair.name, first=pair.first, second=pair.second) for pair in comparison.amounts
+        ),
         bounds=tuple(
             ComparedBounds(
                 column=pair.column, differs=pair.differs, first=_bounds(pair.first), second=_bounds(pair.second)
             )
-            for pair in found.bounds
+            for pair in comparison.bounds
         ),
-        bounds_left_out=found.bounds_left_out,
+        bounds_left_out=comparison.bounds_left_out,
         rows=None if preview is None else _counts(preview),
         steps=steps,
     )
@@ -263,8 +267,8 @@ def _counts(preview: RowDiffPreview) -> DifferingRowCounts:
     )
 
 
-def _print(found: TableComparison, preview: RowDiffPreview | None, steps: tuple[PlannedStep, ...] | None) -> None:
-    first, second = (f"v{each.version} of {each.table}" for each in (found.first, found.second))
+def _print(comparison: TableComparison, preview: RowDiffPreview | None, steps: tuple[PlannedStep, ...] | None) -> None:
+    first, second = (f"v{each.version} of {each.table}" for each in (comparison.first, comparison.second))
     console().print(f"{first} compared with {second}")
     listing(
         ["kind", "name", "differs in", "first", "second"],
@@ -275,7 +279,7 @@ def _print(found: TableComparison, preview: RowDiffPreview | None, steps: tuple[
                 f"{each.what}{', its own' if each.own else ''}",
                 *map(_value, (each.first, each.second)),
             )
-            for each in found.differences
+            for each in comparison.differences
         ),
         "The two tables have the same definition.",
     )
@@ -283,15 +287,15 @@ def _print(found: TableComparison, preview: RowDiffPreview | None, steps: tuple[
         ["amount", "first", "second"],
         (
             (pair.name, *(fmt.size(n) if pair.name == "bytes" else fmt.count(n) for n in (pair.first, pair.second)))
-            for pair in found.amounts
+            for pair in comparison.amounts
         ),
         "",
         numbers=("first", "second"),
     )
-    if found.differing_bounds:
+    if comparison.differing_bounds:
         listing(
             ["column", "first", "second"],
-            ((pair.column, _range(pair.first), _range(pair.second)) for pair in found.differing_bounds),
+            ((pair.column, _range(pair.first), _range(pair.second)) for pair in comparison.differing_bounds),
             "",
         )
     if preview is not None:

@@ -73,10 +73,9 @@ def compatibility(
 ) -> None:
     """Show which other clients read and write the table, and which get wrong results; now, or after a change.
 
-    Works also for tables that this program cannot read. What no source states is unknown. Changes nothing. The worst
-    come first: wrong answers, then refusals, then what is unknown. With --clients, or the environment variable
-    DELTA_EXPLORER_CLIENTS, the clients in use come before all others: those that the file names, and those that wrote
-    the table.
+    Also works for tables that this program cannot read. Unknown means that no source was found. Changes nothing. The
+    worst come first: wrong results, then refusals, then unknown. With --clients, or the environment variable
+    DELTA_EXPLORER_CLIENTS, your clients come before all others: those in the file, and those that wrote the table.
     """
     if after is not None and version is not None:
         raise RequestError("A change is made to the newest version: give --after or --version, not both.")

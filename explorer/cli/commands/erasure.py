@@ -72,7 +72,7 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
         typer.Option(
             "--where",
             metavar="SQL",
-            help="Rows for which this is true; several are searched in one pass over the files.",
+            help="Condition for the rows to find. Repeatable: one pass over the files searches for all.",
         ),
     ],
     beside: BesideOption = None,
@@ -95,8 +95,8 @@ def erasure(  # noqa: PLR0917  # options of the command line come by position in
 
     A statement is about one predicate, so that it can be given to the person whose rows they were. --html writes it as
     a page, --statement as one line of JSON, and --sign signs what is written; verify it with verify-report. With
-    --since, the statement lists what became of the files of an earlier search, and the commits since then that removed
-    rows or files.
+    --since, the statement lists what happened to the files of an earlier search, and the commits since then that
+    removed rows or files.
     """
     use_spark(spark, spark_conf)
     stated = [path for path in (html, statement) if path is not None]

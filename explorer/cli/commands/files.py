@@ -179,8 +179,8 @@ def files(
 ) -> None:
     """List the live files of a version, or those that a query with a condition would read.
 
-    Stderr names the parts of a condition that statistics cannot decide. If the log contradicts itself, so that other
-    clients read other rows, an error with both counts follows, and the exit code is 3.
+    Stderr names the parts of a condition that statistics cannot decide. If the log contradicts itself, so that clients
+    read different rows, an error with both counts follows, and the exit code is 3.
     """
     use_log_spark(spark, spark_conf)
     with patience("Reading the log"):

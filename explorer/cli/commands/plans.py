@@ -170,7 +170,7 @@ def undo(
         typer.Argument(
             metavar="[VERSION]",
             callback=checked_version,
-            help="Version of the commit, or a time, whose newest commit is meant (default: the newest).",
+            help="Version of the commit, or a time, for the newest commit then (default: newest).",
         ),
     ] = None,
     *,
@@ -184,7 +184,7 @@ def undo(
     spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> int:
-    """Show what undoes a commit: its exact inverse, else a restore, and what later commits lose. With --commit, do it.
+    """Show what undoes a commit: its exact inverse or a restore, and what later commits lose. With --commit, do it.
 
     Exit code 0 if the undo can be committed, or was; 5 if a guard fails, or is unknown and not accepted; 2 if nothing
     undoes the commit.

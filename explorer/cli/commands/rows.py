@@ -60,17 +60,17 @@ def rows(
     spark_conf: SparkConfOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Read the rows of a version; masked rows are left out.
+    """Read the rows of a version; masked rows are skipped.
 
-    A few rows are read from the data files at once, in the order of the log's files; so are those of a condition that
-    compares columns with constants. Spark reads all others, in no fixed order, and what only Spark can read.
+    A few rows, and those of a condition that compares columns with constants, are read directly from the data files, in
+    the order of the files in the log. Spark reads everything else, in no fixed order.
 
     Columns come in the order of the table's schema, under logical names. An output file is complete or absent. Ctrl-C
     cancels.
 
-    JSON lines hold decimals as numbers with all digits, times as ISO 8601 text, binary as base64 and variants as JSON.
-    In Parquet a variant is its two binaries. If the log contradicts itself, so that other clients read other rows, an
-    error with both counts follows the rows, and the exit code is 3.
+    JSON lines contain decimals as numbers with all digits, times as ISO 8601 strings, binary as base64 and variants as
+    JSON. In Parquet, a variant is its two binaries. If the log contradicts itself, so that clients read different rows,
+    an error with both counts follows the rows, and the exit code is 3.
     """
     exact = check_output_options(output, exact_csv=exact_csv)
     use_spark(spark, spark_conf)
@@ -99,9 +99,9 @@ def head(
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows.")] = 10,
     json: JsonFlag = False,
 ) -> None:
-    """Read the first rows of a version without Spark; masked rows are left out.
+    """Read the first rows of a version without Spark; masked rows are skipped.
 
-    Rows, columns and JSON lines are those of `rows`. Where only Spark can read them, the error says why.
+    Rows, columns and JSON lines are those of `rows`. If only Spark can read them, the error says why.
     """
     with patience("Reading the log"):
         opened = open_named(table)

@@ -104,7 +104,7 @@ def snapshot(
 ) -> None:
     """Show the table at a version: protocol, metadata, totals.
 
-    If the log contradicts itself, so that other clients read other rows, an error with both counts follows, and the
+    If the log contradicts itself, so that clients read different rows, an error with both counts follows, and the
     exit code is 3.
     """
     use_log_spark(spark, spark_conf)

@@ -87,8 +87,8 @@ def story(
 ) -> None:
     """Show the story of one row: what each version did to it, who did that and why, and which file stores it.
 
-    The row is named by the values of its key columns, under the names of the last version, or by its row ID. Rows of a
-    small table are read at once; Spark reads all others, and what only Spark can read.
+    The row is identified by the values of its key columns, under the names of the last version, or by its row ID. Rows
+    of a small table are read directly; Spark reads everything else.
     """
     use_spark(spark, spark_conf)
     with patience("Reading the log"):

@@ -185,7 +185,7 @@ def _watched(roots: Sequence[ServedRoot], wires: tuple[Tripwire, ...], every: st
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: watch.stop())
 
-    def told(done: Round) -> None:
+    def print_round(done: Round) -> None:
         if as_json:
             emit(WatchLine(tables=done.tables, unreadable=done.unreadable, posted=done.posted))
             sys.stdout.flush()
@@ -196,7 +196,7 @@ def _watched(roots: Sequence[ServedRoot], wires: tuple[Tripwire, ...], every: st
     try:
         if not as_json:
             note(f"Watching every {every or values.notices.every}. The notices are in {book.store.path.parent}.")
-        watch.run(pause, told)
+        watch.run(pause, print_round)
     finally:
         sender.end()
     return 0
@@ -231,8 +231,8 @@ def _alarms(
     latest = table.latest_version()
     if after > latest:
         raise CorruptTable(
-            f"The log of {table.location} ends at v{latest}, and v{after} was looked at before: commits were taken "
-            "away, or it is another table. Find out which, then continue from this version.",
+            f"The log of {table.location} ends at v{latest}, but v{after} was checked before: commits were "
+            "removed, or it is another table. Find out which, then continue from this version.",
             version=latest,
             table=table.location,
         )

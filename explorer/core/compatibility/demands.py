@@ -145,9 +145,9 @@ def demands_of_paths(paths: pa.ChunkedArray, root: str, storages: Mapping[str, s
     return unencoded | {FILE_URL, *(name for name, true in demands.items() if true)}
 
 
-def demands_of_contested(found: ContestedFiles | None) -> frozenset[str]:
+def demands_of_contested(contested: ContestedFiles | None) -> frozenset[str]:
     """Name what files demand of clients that some clients take differently."""
-    return frozenset({EMPTY_STRING} if found is not None and found.column else ())
+    return frozenset({EMPTY_STRING} if contested is not None and contested.column else ())
 
 
 def paths_without_uri(paths: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -114,7 +114,7 @@ def used_clients(
     before: Requirements, after: Requirements, facts: ClientFacts, mine: Iterable[MyClient]
 ) -> tuple[JsonObject, ...]:
     """Return what each of my clients can do before and after a change, those with less afterwards first."""
-    found = []
+    verdicts = []
     for each in mine:
         was, then = _mine(each, before, facts), _mine(each, after, facts)
         document: JsonObject = {
@@ -130,9 +130,9 @@ def used_clients(
             "writeAfter": then.write,
         }
         harmed = (was.read, was.write) != (then.read, then.write)
-        found.append((not harmed, WORST_FIRST.index(then.worst), document))
-    found.sort(key=lambda entry: entry[:2])
-    return tuple(document for *_, document in found)
+        verdicts.append((not harmed, WORST_FIRST.index(then.worst), document))
+    verdicts.sort(key=lambda entry: entry[:2])
+    return tuple(document for *_, document in verdicts)
 
 
 def _own(row: MatrixRow, table: Requirements) -> MatrixRow:

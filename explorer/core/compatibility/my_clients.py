@@ -80,7 +80,7 @@ def parse_my_clients(data: bytes, facts: ClientFacts) -> tuple[MyClient, ...]:
     entries = document.get("client")
     if not isinstance(entries, list) or set(document) != {"client"} or len(entries) > _MOST:
         raise RequestError(
-            "The clients' file holds tables [[client]], up to 1,000, and nothing else, each with a name and a version.",
+            "The clients' file may contain only [[client]] tables, up to 1,000, each with a name and a version.",
             expected="[[client]]",
             found=sorted(document)[:_MOST],
         )

@@ -81,8 +81,8 @@ def known_release(client: str, version: str | None, facts: ClientFacts, field: s
     nearest = get_close_matches(wanted, known, 3, 0.1) or known[:3]
     given = f"the version {version!r}" if wanted else "no version"
     raise RequestError(
-        f"The clients' file gives {given} for {client}, of which no facts are known. Versions that are known: "
-        f"{', '.join(known)}. Give one of these, or a release that comes after one of them.",
+        f"The clients' file gives {given} for {client}, but no facts are known about it. Known versions: "
+        f"{', '.join(known)}. Give one of these, or a later release of one of them.",
         field=field,
         found=version,
         nearest=nearest,

@@ -76,10 +76,10 @@ def shape_of(line: bytes) -> LineShape | None:
     if lines is None:
         return None
     action = lines[0].remove if lines[0].add is None else lines[0].add
-    return None if action is None else _ShapeReading(line).shape(action)
+    return None if action is None else _LineReading(line).shape(action)
 
 
-class _ShapeReading:
+class _LineReading:
     """A line of JSON, token by token."""
 
     def __init__(self, line: bytes) -> None:

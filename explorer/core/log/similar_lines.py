@@ -70,7 +70,7 @@ class SimilarLines:
 
     def __init__(self) -> None:
         # By the kind of action and the number of double quotes.
-        self._shapes: defaultdict[tuple[int, int], list[_Matcher]] = defaultdict(list)
+        self._shapes: defaultdict[tuple[int, int], list[_LineMatcher]] = defaultdict(list)
         self._failures = Counter[tuple[int, int]]()
         # Reused from text to text, because allocating memory takes longer than writing to it.
         scratch = fresh_buffer(_SCRATCH)
@@ -121,7 +121,7 @@ class SimilarLines:
             rows = without(rows, matched[-1].places)
         while len(rows) >= _FEWEST and self._failures[key] < _MOST_FAILURES and self._count < _MOST_SHAPES:
             shape = shape_of(marks.line(int(rows[0])))
-            new = None if shape is None or shape.quotes != key[1] else _Matcher(shape)
+            new = None if shape is None or shape.quotes != key[1] else _LineMatcher(shape)
             actions = None if new is None else new.match(marks, rows)
             if new is None or actions is None or len(actions.places) < _FEWEST or actions.places[0] != rows[0]:
                 self._failures[key] += 1
@@ -192,7 +192,7 @@ class _LineMarks(NamedTuple):
         return self.text[self.starts[row] : self.ends[row]].tobytes()
 
 
-class _Matcher:
+class _LineMatcher:
     """A shape, prepared for comparison with many lines."""
 
     def __init__(self, shape: LineShape) -> None:

@@ -171,7 +171,7 @@ def _retention(state: TableState) -> int:
 
 def _ms(moment: datetime) -> int:
     if moment.tzinfo is None:
-        raise RequestError(f"The time {moment} has no zone: write it like 2026-03-02T14:05:11Z.")
+        raise RequestError(f"The time {moment} has no time zone. Use a form such as 2026-03-02T14:05:11Z.")
     return milliseconds(moment)
 
 

@@ -74,7 +74,7 @@ def check_file(path: str, size: int) -> None:
     """Check the size of a file, in bytes, before it is read in full."""
     if size > MAX_FILE_BYTES:
         raise LimitExceeded(
-            f"The file {path} has {size:,} bytes; {MAX_FILE_BYTES:,} are read at most. Check which program "
+            f"The file {path} has {size:,} bytes; at most {MAX_FILE_BYTES:,} are read. Check which program "
             "wrote it: a log file of this size is probably corrupt. If it is not, raise "
             "explorer.core.protocol.limits.MAX_FILE_BYTES.",
             path=path,
@@ -87,8 +87,8 @@ def check_input(name: str, size: int) -> None:
     """Check the size of an input file, in bytes; a longer one need not be read to its end."""
     if size > MAX_DECODED_BYTES:
         raise LimitExceeded(
-            f"{name} has more than {MAX_DECODED_BYTES:,} bytes, the most that are read of such a file. Check that it "
-            f"is the right one. If it is, set {DECODED_VARIABLE} to more bytes than it has.",
+            f"{name} has more than {MAX_DECODED_BYTES:,} bytes, the limit for such a file. Check that it "
+            f"is the right one. If it is, set {DECODED_VARIABLE} to more than its size in bytes.",
             path=name,
             found=size,
             allowed=MAX_DECODED_BYTES,
@@ -100,8 +100,8 @@ def check_dotted_names(name: str, text: str) -> None:
     dots = [line.count(".") for line in text.splitlines()]
     if max(dots, default=0) > _MOST_DOTS or sum(number * number for number in dots) > _MOST_DOTS * _MOST_DOTS * 10:
         raise LimitExceeded(
-            f"{name} has too many dots, as in a.b.c = 1: at most {_MOST_DOTS} are read in a line. Check that it is the "
-            "right file. If they are part of a text, write the file as JSON.",
+            f"{name} has too many dots, as in a.b.c = 1: a line may have at most {_MOST_DOTS}. Check that it is the "
+            "right file. If they are part of a string, write the file as JSON.",
             path=name,
             allowed=_MOST_DOTS,
         )
@@ -111,10 +111,10 @@ def check_checkpoint(version: int, size: int) -> None:
     """Check the size of a checkpoint, in bytes, before its files are listed here."""
     if size > MAX_CHECKPOINT_BYTES:
         raise LimitExceeded(
-            f"The checkpoint of version {version} has {size:,} bytes; {MAX_CHECKPOINT_BYTES:,} are replayed in one "
-            "process at most. Let Spark replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER "
-            "(local[*] is this machine), or Table.files_frame() in Python. If you have enough memory, raise "
-            f"{CHECKPOINT_VARIABLE}.",
+            f"The checkpoint of version {version} has {size:,} bytes; one process replays at most "
+            f"{MAX_CHECKPOINT_BYTES:,}. Let Spark replay it: delta-explorer snapshot, files or statistics TABLE "
+            "--spark MASTER (local[*] is this machine), or Table.files_frame() in Python. If you have enough memory, "
+            f"raise {CHECKPOINT_VARIABLE}.",
             version=version,
             found=size,
             allowed=MAX_CHECKPOINT_BYTES,
@@ -150,7 +150,7 @@ def check_footer(path: str, size: int) -> None:
     allowed = max(MAX_FOOTER_BYTES, MAX_DECODED_BYTES // 4)
     if size > allowed:
         raise LimitExceeded(
-            f"The footer of {path} has {size:,} bytes; {allowed:,} are read at most. Check which program wrote it. If "
+            f"The footer of {path} has {size:,} bytes; at most {allowed:,} are read. Check which program wrote it. If "
             f"it is genuine, set {DECODED_VARIABLE} to at least {4 * size:,}.",
             path=path,
             found=size,
@@ -180,7 +180,7 @@ def check_masked_rows(count: int, unique_id: str) -> None:
     allowed = max(MAX_MASKED_ROWS, MAX_DECODED_BYTES // 8)
     if count > allowed:
         raise LimitExceeded(
-            f"The deletion vector {unique_id} masks {count:,} rows; {allowed:,} are listed at most. Check which "
+            f"The deletion vector {unique_id} masks {count:,} rows; at most {allowed:,} are listed. Check which "
             f"program wrote it. If it is genuine and you have enough memory, set {DECODED_VARIABLE} to at least "
             f"{8 * count:,}.",
             found=count,
@@ -202,7 +202,7 @@ def check_json_values(data: bytes | str, what: str) -> None:
     count = sum(map(data.count, ",[{")) if isinstance(data, str) else sum(map(data.count, (b",", b"[", b"{")))
     if count > allowed:
         raise LimitExceeded(
-            f"{what} may have {count:,} JSON values; {allowed:,} are decoded at most. Check which program wrote it. If "
+            f"{what} may have {count:,} JSON values; at most {allowed:,} are decoded. Check which program wrote it. If "
             f"it is genuine and you have enough memory, set {DECODED_VARIABLE} to at least {100 * count:,}.",
             found=count,
             allowed=allowed,
@@ -219,8 +219,9 @@ def check_lines(data: bytes, version: int, path: str) -> None:
         end = len(data) if end < 0 else end
         if end - start > MAX_LINE_BYTES:
             raise LimitExceeded(
-                f"Line {number} of {path} (version {version}) has {end - start:,} bytes; {MAX_LINE_BYTES:,} are read "
-                "at most. If it is a real action, raise explorer.core.protocol.limits.MAX_LINE_BYTES.",
+                f"Line {number} of {path} (version {version}) has {end - start:,} bytes; at most "
+                f"{MAX_LINE_BYTES:,} are read. If it is a real action, raise "
+                "explorer.core.protocol.limits.MAX_LINE_BYTES.",
                 version=version,
                 path=path,
                 line=number,
@@ -253,7 +254,7 @@ def check_column(size: int, what: str) -> None:
     """Check the size of a column of text, in bytes, before it is made."""
     if size > MAX_COLUMN_BYTES:
         raise LimitExceeded(
-            f"{what} together have {size:,} bytes; a column of text holds {MAX_COLUMN_BYTES:,} at most. "
+            f"{what} together have {size:,} bytes; a string column holds at most {MAX_COLUMN_BYTES:,}. "
             "Select other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or "
             "compact the table's small files first.",
             found=size,

@@ -189,16 +189,16 @@ def column_pairs(first: StructType, second: StructType) -> tuple[ColumnPair, ...
     """Match the columns of two schemas, in the order of the first, then those that the second alone has."""
     ours, theirs = _by_path(first), _by_path(second)
     left = dict(theirs)
-    found: dict[Path, Path] = {path: path for path in ours if left.pop(path, None) is not None}
+    pairs: dict[Path, Path] = {path: path for path in ours if left.pop(path, None) is not None}
     for key in (_folded, _made_names):
         others = {name: path for path, name in _unique({path: key(path, theirs[path]) for path in left}).items()}
-        unmatched = {path: key(path, known) for path, known in ours.items() if path not in found}
+        unmatched = {path: key(path, known) for path, known in ours.items() if path not in pairs}
         for path, name in _unique(unmatched).items():
             if name in others:
-                found[path] = others[name]
+                pairs[path] = others[name]
                 del left[others[name]]
     matched = [
-        ColumnPair((path, field[0]), (found[path], theirs[found[path]][0]) if path in found else None)
+        ColumnPair((path, field[0]), (pairs[path], theirs[pairs[path]][0]) if path in pairs else None)
         for path, field in ours.items()
     ]
     return (*matched, *(ColumnPair(None, (path, theirs[path][0])) for path in left))

@@ -30,7 +30,7 @@ _NO_APPROVALS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ApprovalNeed:
     """What a plan needs before its commit.
 
     Attributes:
@@ -76,13 +76,13 @@ class RequestDesk:
             raise RequestError(_NO_APPROVALS, field="request")
         return self.approvals
 
-    def standing(self, name: str, plan: Plan) -> Standing:
+    def approval_need(self, name: str, plan: Plan) -> ApprovalNeed:
         """Return what a plan needs before its commit."""
         approvals = self.approvals
         if approvals is None or (rule := approvals.rule(name, plan)) is None:
-            return Standing()
+            return ApprovalNeed()
         why_not = "" if approvals.person is not None else "Sign in to ask for approval: nothing here identifies you."
-        return Standing(True, approvals.standing(name, plan), rule.commits == "itself", why_not)
+        return ApprovalNeed(True, approvals.open_request(name, plan), rule.commits == "itself", why_not)
 
     def only_decides(self, name: str) -> bool:
         """Return whether the person sees the requests of a table and plans none of its changes."""
@@ -92,8 +92,8 @@ class RequestDesk:
         """Return the open requests of a table, newest first."""
         if self.approvals is None:
             return []
-        found = [shown for shown in self.approvals.requests(name) if shown.request.is_open]
-        return [request_line(shown.request, name) for shown in found[:_MOST_OPEN]]
+        open_requests = [shown for shown in self.approvals.requests(name) if shown.request.is_open]
+        return [request_line(shown.request, name) for shown in open_requests[:_MOST_OPEN]]
 
     def page(self, view: TableView, address: Address) -> tuple[str, dict[str, Any]]:
         """Return the template of the requests of a table, or of one of them, and its values."""
@@ -133,14 +133,14 @@ def number_of(address: Address) -> int:
 
 def _values(view: TableView, address: Address, shown: ShownRequest) -> dict[str, Any]:
     request = shown.request
-    found = request_view(request, shown.name)
+    shown_request = request_view(request, shown.name)
     plan_href = None
-    if found.answers is not None:
-        plain = replace(address, act=request.kind, step="plan", answers=found.answers, back="", request="")
+    if shown_request.answers is not None:
+        plain = replace(address, act=request.kind, step="plan", answers=shown_request.answers, back="", request="")
         plan_href = plain.to(tab="act", version=None, compared=None)
     return {
         "request": request,
-        "found": found,
+        "found": shown_request,
         "is_own": shown.is_own,
         "why_not": shown.why_not,
         "damage": shown.damage,

@@ -8,7 +8,7 @@ from explorer.page.act.case_traces import case_traces
 from explorer.page.act.form import ActDesk, ask_desk
 from explorer.page.act.messages import messages
 from explorer.page.act.page import act_page, proposed
-from explorer.page.act.requests import RequestDesk, Standing
+from explorer.page.act.requests import ApprovalNeed, RequestDesk
 from explorer.page.act.requests import messages as request_messages
 from explorer.page.address import Address
 from explorer.page.tab_spec import Document, Tab, TabSpec
@@ -28,7 +28,9 @@ def _act(view: TableView, address: Address, work: WindowWork) -> Tab:
     template, values = act_page(view, address, work.of(ActDesk).sheet)
     draft = values.get("draft")
     values["open_requests"] = requests.open_lines(address.table) if template == "act-choose" else []
-    values["approval"] = requests.standing(address.table, draft.plan) if isinstance(draft, Draft) else Standing()
+    values["approval"] = (
+        requests.approval_need(address.table, draft.plan) if isinstance(draft, Draft) else ApprovalNeed()
+    )
     if isinstance(draft, Draft):
         values["case_traces"] = case_traces(work.of(CaseDesk).file, draft.plan, view.facts.location)
     form = values.get("form")

@@ -65,10 +65,10 @@ def _audit(view: TableView, address: Address, work: WindowWork) -> Tab:
     }
     values["signer"] = work.signer
     values |= _more_checks(view, address, work.of(CheckWork))
-    found = work.of(CheckWork).audits.found(view.facts, address.audit_checks)
-    values["undecided"] = () if found is None else _undecided(found, view.facts.cached_audit())
-    wants_rows = found is None and any(check.name == "rows" for check in address.audit_checks)
-    return Tab(values | _retention(view, address) | _settings(view, address), needs_spark=wants_rows, audit=found)
+    checked = work.of(CheckWork).audits.result(view.facts, address.audit_checks)
+    values["undecided"] = () if checked is None else _undecided(checked, view.facts.cached_audit())
+    wants_rows = checked is None and any(check.name == "rows" for check in address.audit_checks)
+    return Tab(values | _retention(view, address) | _settings(view, address), needs_spark=wants_rows, audit=checked)
 
 
 def _more_checks(view: TableView, address: Address, work: CheckWork) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _more_checks(view: TableView, address: Address, work: CheckWork) -> dict[str
         "chosen_checks": chosen,
         "job": work.audits.state(view.facts, chosen),
         "starts": start_notice() if any(check.name == "rows" for check in chosen) else "",
-        "is_checked": work.audits.found(view.facts, chosen) is not None,
+        "is_checked": work.audits.result(view.facts, chosen) is not None,
         "reads_values": _shows_values(chosen),
         "may_run": view.values or not _shows_values(chosen),
         "shared": shared,
@@ -90,14 +90,14 @@ def _more_checks(view: TableView, address: Address, work: CheckWork) -> dict[str
     }
 
 
-def _undecided(found: Audit, by_log: Audit | None) -> tuple[str, ...]:
+def _undecided(checked: Audit, by_log: Audit | None) -> tuple[str, ...]:
     """Return the rules that the checks could not decide, with the reason: those that are not as by the log alone."""
     if by_log is None:
         return ()
     expected = {(result.rule.id, result.not_answered) for result in by_log.not_answered}
     return tuple(
         f"{result.rule.title[:1].upper()}{result.rule.title[1:]}: {result.not_answered}"
-        for result in found.not_answered
+        for result in checked.not_answered
         if (result.rule.id, result.not_answered) not in expected
     )
 
@@ -146,7 +146,7 @@ def _all_settings(view: TableView, address: Address, _work: WindowWork) -> Listi
 
 def _report(view: TableView, address: Address, work: WindowWork) -> Page:
     facts = view.facts
-    audit = work.of(CheckWork).audits.found(facts, address.audit_checks) or facts.audit()
+    audit = work.of(CheckWork).audits.result(facts, address.audit_checks) or facts.audit()
     report = table_report(facts.subject(), audit, signer=work.signer, maintenance=lambda: maintenance_entries(facts))
     return Page(f"{facts.name}-audit-v{facts.last}", "report", render(report), work.key)
 

@@ -80,8 +80,8 @@ class FeedWork:
         shared = shared_state(self.shareable(view, address), self.kept, address)
         first, last = change_range(view)
         origins = change_origins(view, inferred=inferred)
-        found = self._changes.found(view, address.keys, address.where, inferred=inferred)
-        result = found if isinstance(found, ChangePreview) else None
+        changes = self._changes.result(view, address.keys, address.where, inferred=inferred)
+        result = changes if isinstance(changes, ChangePreview) else None
         full = self._changes.listing(view) if result is not None else None
         listing = arranged(full, address) if full is not None else None
         shown = narrowed(listing, pinned(listing, address, 3))
@@ -95,7 +95,7 @@ class FeedWork:
             "engine": engine_state(),
             "job": self._changes.state(view, address.keys, address.where, inferred=inferred),
             "preview": result,
-            "needs_spark": found if isinstance(found, SparkOnly) else None,
+            "needs_spark": changes if isinstance(changes, SparkOnly) else None,
             "counts": _counts(result, address.keys),
             "keys": address.keys,
             "where": address.where,

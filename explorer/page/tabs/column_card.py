@@ -202,8 +202,8 @@ def _share(window: Window, message: Message) -> None:
     if window.view is None:
         window.answer(message)
     else:
-        found = work.profiles.shareable(window.view, message.text("column", _LONGEST_NAME))
-        share_result(window, message, found, work.kept)
+        profile = work.profiles.shareable(window.view, message.text("column", _LONGEST_NAME))
+        share_result(window, message, profile, work.kept)
 
 
 def card_messages(window: Window) -> Mapping[str, Handler]:

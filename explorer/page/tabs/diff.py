@@ -56,12 +56,12 @@ class DifferencesWork:
         """Return the rows for the Diff tab's template."""
         shared = shared_state(self.shareable(view, address), self.kept, address)
         estimate, available = comparison_estimate(view)
-        found = self._compared.found(view, address.keys)
+        result = self._compared.result(view, address.keys)
         return {
             "rows_job": self._compared.state(view, address.keys),
-            "rows": found if isinstance(found, RowDifferences) else None,
-            "rows_need_spark": found if isinstance(found, SparkOnly) else None,
-            "rows_estimate": estimate + (start_notice() if isinstance(found, SparkOnly) else ""),
+            "rows": result if isinstance(result, RowDifferences) else None,
+            "rows_need_spark": result if isinstance(result, SparkOnly) else None,
+            "rows_estimate": estimate + (start_notice() if isinstance(result, SparkOnly) else ""),
             "rows_available": available,
             "rows_keys": address.keys,
             "rows_columns": key_choices(view, view.version),

@@ -67,11 +67,11 @@ class StoryWork:
         Raises:
             RequestError: None was.
         """
-        if (story := self.told(view, address)) is None:
+        if (story := self.read_story(view, address)) is None:
             raise RequestError("The story of this row has not been read yet.", field="row")
         return story
 
-    def told(self, view: TableView, address: Address) -> RowStory | None:
+    def read_story(self, view: TableView, address: Address) -> RowStory | None:
         """Return the story that was read; None before that."""
         answer = self._answer(view, address)
         return None if answer is None or isinstance(answer.story, SparkOnly) else answer.story
@@ -85,19 +85,19 @@ class StoryWork:
         shared = shared_state(self.shareable(view, address), self.kept, address)
         answer = self._answer(view, address)
         choice, problem = _choice(view, address)
-        told = self.told(view, address)
+        story = self.read_story(view, address)
         return {
             "story": None
-            if told is None
-            else story_view(told, view.version, view.facts.commits.record, _begins(answer)),
+            if story is None
+            else story_view(story, view.version, view.facts.commits.record, _begins(answer)),
             "needs_spark": answer.story if answer is not None and isinstance(answer.story, SparkOnly) else None,
             "job": self._row.state(view, address.row, address.row_keys),
             "choice": choice,
-            "entered": _entered(address, choice.columns, told),
+            "entered": _entered(address, choice.columns, story),
             "choice_problem": problem,
             "tracked": view.facts.snapshot(view.version).row_tracking.enabled,
             "columns": key_choices(view, view.version),
-            "erase": "" if told is None else _erase(view, told, address),
+            "erase": "" if story is None else _erase(view, story, address),
             "engine": engine_state(),
             "starts": start_notice(),
             "shared": shared,
@@ -242,7 +242,7 @@ def _choose(window: Window, message: Message) -> None:
         return
     address, row = Address.parse(window.query), ""
     columns = key_choice(view.facts.snapshot(view.version), names_in(text)).columns
-    story = window.work.of(StoryWork).told(view, address)
+    story = window.work.of(StoryWork).read_story(view, address)
     if story is not None:
         row = _again(view, story, columns)
     chosen = ", ".join(quoted_name(name) for name in columns) if text else ""

@@ -54,16 +54,16 @@ class SharedState:
     days: int = LIFETIME.days
 
 
-def shared_state(found: Shareable, kept: KeptResults | None, address: Address) -> SharedState:
+def shared_state(result: Shareable, kept: KeptResults | None, address: Address) -> SharedState:
     """Take over the result that an address names, if this window has none of its own, and say what can be shared."""
-    kind = found.kind
+    kind = result.kind
     if kept is None:
         return SharedState()
     named = address.result if address.result.startswith(f"{kind}-") else ""
-    shared = kept.find(named, found.about) if named else None
-    if shared is not None and found.value is None:
-        found.adopt(shared.value)
-    there = shared is not None or found.value is not None
+    shared = kept.find(named, result.about) if named else None
+    if shared is not None and result.value is None:
+        result.adopt(shared.value)
+    there = shared is not None or result.value is not None
     return SharedState(
         message=f"{kind}-share" if there else "",
         until=None if shared is None else shared.until,
@@ -83,26 +83,26 @@ def share_handlers(window: Window, kind: str, work: SharingWork) -> Mapping[str,
     return {f"{kind}-share": share}
 
 
-def share_result(window: Window, message: Message, found: Shareable, kept: KeptResults | None) -> None:
+def share_result(window: Window, message: Message, result: Shareable, kept: KeptResults | None) -> None:
     """Keep a result for others, put its ID into the address, and answer the message that asked for it.
 
     Raises:
         RequestError: Nothing was read, or it is too large to be kept.
     """
-    window.query = Address.parse(window.query).to(**dict(found.pins), result=_keep(found, kept))
+    window.query = Address.parse(window.query).to(**dict(result.pins), result=_keep(result, kept))
     window.answer(message, query=window.query)
     window.redraw()
 
 
-def _keep(found: Shareable, kept: KeptResults | None) -> str:
+def _keep(result: Shareable, kept: KeptResults | None) -> str:
     """Keep what was read for others; return the ID.
 
     Raises:
         RequestError: Nothing was read, or it is too large to be kept.
     """
-    if kept is None or found.value is None:
+    if kept is None or result.value is None:
         raise RequestError("There is no result to share. Read it first.", field="result")
-    id_ = kept.keep(found.about, found.value, size_of(found.value), kind=found.kind)
+    id_ = kept.keep(result.about, result.value, size_of(result.value), kind=result.kind)
     if id_ is None:
         raise RequestError("This result is too large to be kept here. Export it, and hand the file on.", field="result")
     return id_

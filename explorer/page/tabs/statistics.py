@@ -76,7 +76,7 @@ def column_choice(names: Sequence[str], unknown: str) -> ColumnChoice:
 
 def column_search(names: Callable[[TableView], Sequence[str]]) -> Callable[[Window], Mapping[str, Handler]]:
     """Return the messages of a tab whose columns can be searched."""
-    return lambda window: {"find-column": _Search(window, names).find}
+    return lambda window: {"find-column": _NameSearch(window, names).find}
 
 
 def _suggestions(names: Sequence[str], text: str) -> Suggestions:
@@ -85,7 +85,7 @@ def _suggestions(names: Sequence[str], text: str) -> Suggestions:
     return Suggestions(matches.text, tuple(zip(matches.names, labels, strict=True)), matches.total)
 
 
-class _Search:
+class _NameSearch:
     """The search of one window; only what was typed last is answered."""
 
     def __init__(self, window: Window, names: Callable[[TableView], Sequence[str]]) -> None:

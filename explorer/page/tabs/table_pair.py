@@ -77,7 +77,7 @@ class PairWork:
     def __init__(self, tables: Tables, changed: Callable[[], None]) -> None:
         self._tables = tables
         self._lock = threading.Lock()
-        self._found: _ComparedPair | None = None
+        self._pair: _ComparedPair | None = None
         self._problem: tuple[tuple[str, str], Problem] | None = None
         self._rows: SparkWork[RowDiffPreview] = SparkWork(changed)
 
@@ -87,26 +87,26 @@ class PairWork:
             facts = self._tables.other(address.other)
             version = facts.version_named(address.other_version) if address.other_version else facts.last
             with self._lock:
-                found = self._found
-            if found is not None and found.is_of(view, address) and (found.facts, found.version) == (facts, version):
+                pair = self._pair
+            if pair is not None and pair.is_of(view, address) and (pair.facts, pair.version) == (facts, version):
                 problem = None
             else:
                 model, changed = view.facts.snapshot(view.version), facts.snapshot(version)
                 compared = compare_tables(model, changed, (view.facts.location, facts.location))
                 shown = pair_view(compared, alignment(model, changed, compared.differences))
-                found, problem = _ComparedPair(view.facts, view.version, _asked(address), facts, version, shown), None
+                pair, problem = _ComparedPair(view.facts, view.version, _asked(address), facts, version, shown), None
         except ExplorerError as error:
-            found, problem = None, problem_of(error)
+            pair, problem = None, problem_of(error)
         with self._lock:
-            self._found, self._problem = found, None if problem is None else (_asked(address), problem)
+            self._pair, self._problem = pair, None if problem is None else (_asked(address), problem)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows of the two through Spark; a running comparison is stopped."""
         self.prepare(view, address)
-        found = self._of(view, address)
-        if found is None:
+        pair = self._of(view, address)
+        if pair is None:
             raise RequestError("The other table cannot be read, so its rows cannot be compared.", field="with")
-        facts, version = found.facts, found.version
+        facts, version = pair.facts, pair.version
 
         def make() -> Job[RowDiffPreview]:
             from explorer.spark.engine.session import require_pyspark
@@ -126,8 +126,8 @@ class PairWork:
 
     def shown(self, view: TableView, address: Address) -> PairView | None:
         """Return the comparison of what is on show; None if it could not be made."""
-        found = self._of(view, address)
-        return None if found is None else found.shown
+        pair = self._of(view, address)
+        return None if pair is None else pair.shown
 
     @property
     def kept(self) -> KeptResults | None:
@@ -136,28 +136,28 @@ class PairWork:
 
     def shareable(self, view: TableView, address: Address) -> Shareable:
         """Return the rows that differ as others can open them; nothing of a table that cannot be read here."""
-        found, key = self._of(view, address), self._rows_key(view, address)
+        pair, key = self._of(view, address), self._rows_key(view, address)
         ids = [view.facts.snapshot(view.version).metadata.id]
-        ids += [] if found is None else [found.facts.snapshot(found.version).metadata.id]
-        value = None if found is None else self._rows.about(key)
-        pins = () if found is None else (("other_version", str(found.version)),)
+        ids += [] if pair is None else [pair.facts.snapshot(pair.version).metadata.id]
+        value = None if pair is None else self._rows.about(key)
+        pins = () if pair is None else (("other_version", str(pair.version)),)
         return Shareable("pair", ("pair", tuple(ids), *key), value, partial(self._rows.adopt, key), pins)
 
     def values(self, view: TableView, address: Address) -> dict[str, Any]:
         """Return the values of the template."""
-        found = self._of(view, address)
-        shared = shared_state(self.shareable(view, address), self.kept if found is not None else None, address)
+        pair = self._of(view, address)
+        shared = shared_state(self.shareable(view, address), self.kept if pair is not None else None, address)
         with self._lock:
             problem = self._problem
         key = self._rows_key(view, address)
         preview = self._rows.about(key)
         rows: RowDifferences | None = None if preview is None else row_differences(preview)
-        fields = view.facts.snapshot(view.version).schema.fields[:_SUGGESTED] if found is not None else ()
+        fields = view.facts.snapshot(view.version).schema.fields[:_SUGGESTED] if pair is not None else ()
         return {
-            "pair": None if found is None else found.shown,
+            "pair": None if pair is None else pair.shown,
             "pair_problem": problem[1] if problem is not None and problem[0] == _asked(address) else None,
-            "other_version": None if found is None else found.version,
-            "other_last": None if found is None else found.facts.last,
+            "other_version": None if pair is None else pair.version,
+            "other_last": None if pair is None else pair.facts.last,
             "rows": rows,
             "rows_job": self._rows.state if self._rows.key == key else WorkState(),
             "rows_keys": address.keys,
@@ -168,12 +168,12 @@ class PairWork:
 
     def _of(self, view: TableView, address: Address) -> _ComparedPair | None:
         with self._lock:
-            found = self._found
-        return found if found is not None and found.is_of(view, address) else None
+            pair = self._pair
+        return pair if pair is not None and pair.is_of(view, address) else None
 
     def _rows_key(self, view: TableView, address: Address) -> tuple[object, ...]:
-        found = self._of(view, address)
-        other = None if found is None else (found.facts.place, found.version)
+        pair = self._of(view, address)
+        other = None if pair is None else (pair.facts.place, pair.version)
         return (view.facts.place, view.version, other, address.keys)
 
 

@@ -96,7 +96,7 @@ def table_row_diff(
         )
     if len({case_collides(snapshot.schema) for snapshot in snapshots}) > 1:
         raise UnsupportedFeature(
-            "One of the tables has columns whose names differ in case alone, and the other has not, so Spark cannot "
+            "One of the tables has columns whose names differ only in case, and the other does not, so Spark cannot "
             "read both in one session. Rename the columns.",
             features=["names that differ in case alone"],
             operation="compare the rows",

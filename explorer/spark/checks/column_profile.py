@@ -288,8 +288,8 @@ def _wrong_bounds(
         cut_off = _CUT_OFF if statistic == "max" and pa.types.is_timestamp(values.type) else 0
         compared = zip(files, _comparable(values), strict=True)
         stated_bounds = _comparable(bounds)
-        for at, (place, found) in enumerate(compared):
-            lower, upper = (found, stated_bounds[place]) if statistic == "min" else (stated_bounds[place], found)
+        for at, (place, value) in enumerate(compared):
+            lower, upper = (value, stated_bounds[place]) if statistic == "min" else (stated_bounds[place], value)
             if _below(lower, upper, cut_off):
                 shown = value_in_python(bounds, place), value_in_python(values, at)
                 yield WrongStatistic(paths[place], target.name, f"{statistic}Values", *shown)

@@ -64,7 +64,7 @@ def check(
     """
     if not isinstance(predicates, Mapping):
         raise RequestError(
-            f"{predicates!r} gives no predicates by name. Give them like {{'paid': 'amount > 0'}}.", field="predicates"
+            f"{predicates!r} does not name its predicates. Give them as {{'paid': 'amount > 0'}}.", field="predicates"
         )
     count = len(predicates)
     name = f"Check of {count:,} {'predicate' if count == 1 else 'predicates'} on {log.name}"

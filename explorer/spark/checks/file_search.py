@@ -69,10 +69,10 @@ def search_files(
         EngineUnavailable: Spark or Java is missing.
         Cancelled: The job was cancelled.
     """
-    return _Search(job, log, snapshot, predicates).run(groups)
+    return _FileSearch(job, log, snapshot, predicates).run(groups)
 
 
-class _Search:
+class _FileSearch:
     """What one job does."""
 
     def __init__(self, job: Job[Any], log: DeltaLog, snapshot: Snapshot, predicates: Mapping[str, str]) -> None:
@@ -98,7 +98,7 @@ class _Search:
             self._search(group, [file for file in files if self._is_sound(file, footers, group)])
         return self._result()
 
-    def _files(self, group: SearchGroup) -> list[_File]:
+    def _files(self, group: SearchGroup) -> list[_GroupFile]:
         """Return the files of a group that have an address and whose deletion vector could be read."""
         files = []
         vectors = vector_descriptors(group.files)
@@ -113,7 +113,7 @@ class _Search:
                     if vector is None
                     else mask_words(read_rows(self._log.store, vector, raw_path, self._snapshot.version))
                 )
-                files.append(_File(place, key, address, hidden))
+                files.append(_GroupFile(place, key, address, hidden))
             except _OF_FILES as error:
                 self._failed[key] = error.message
         return files
@@ -131,7 +131,7 @@ class _Search:
         except _OF_FILES as error:
             return error
 
-    def _footers(self, files: Sequence[_File], *, columns: bool) -> dict[str, dict[str, Any]]:
+    def _footers(self, files: Sequence[_GroupFile], *, columns: bool) -> dict[str, dict[str, Any]]:
         """Read the footers, by the files' names, and on request which columns they have."""
         if not files:
             return {}
@@ -141,7 +141,7 @@ class _Search:
         footers = to_arrow(Reading(wanted, lambda error: _failure(error, addresses)))
         return {row["name"]: row for row in footers.to_pylist()}
 
-    def _is_sound(self, file: _File, footers: Mapping[str, dict[str, Any]], group: SearchGroup) -> bool:
+    def _is_sound(self, file: _GroupFile, footers: Mapping[str, dict[str, Any]], group: SearchGroup) -> bool:
         footer = footers[file.address.metadata_path]
         reason = footer["failure"] or (_lacking(footer["columns"], group) if group.needed else "")
         if reason:
@@ -150,7 +150,7 @@ class _Search:
             self._read.append((file.key, footer["rows"], footer["digest"]))
         return not reason
 
-    def _search(self, group: SearchGroup, files: list[_File]) -> None:
+    def _search(self, group: SearchGroup, files: list[_GroupFile]) -> None:
         """Count in some files; where that fails because of one of them, in the others without it."""
         if not files:
             return
@@ -168,7 +168,7 @@ class _Search:
             self._search(group, left[:middle])
             self._search(group, left[middle:])
 
-    def _counted(self, group: SearchGroup, files: Sequence[_File]) -> list[tuple[str, str, int, int]]:
+    def _counted(self, group: SearchGroup, files: Sequence[_GroupFile]) -> list[tuple[str, str, int, int]]:
         """Count in files, and return request, key, visible and masked rows of those with a match."""
         version = self._snapshot.version
         layout = layout_of_schema(group.schema, group.partition_columns, version, by_id=group.by_id)
@@ -227,7 +227,7 @@ class _Search:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _GroupFile:
     """A file of a group: its row there, its key, where it is, and what its deletion vector hides."""
 
     place: int
@@ -261,7 +261,7 @@ def _lacking(columns: Sequence[Mapping[str, Any]], group: SearchGroup) -> str:
     return ""
 
 
-def _culprit(error: ExplorerError, files: Sequence[_File], group: SearchGroup) -> _File | None:
+def _culprit(error: ExplorerError, files: Sequence[_GroupFile], group: SearchGroup) -> _GroupFile | None:
     path = error.facts().get("path")
     named = dict(_pairs(group.files, "key", "raw_path"))
     return next((file for file in files if path in (named[file.key], file.key)), None)

@@ -95,7 +95,7 @@ def _listed_facts(name: str, text: str) -> dict[str, str]:
     lines = [line.partition(": ") for line in text.splitlines()]
     facts: dict[str, str] = {}
     for key in _LISTED:
-        values = {value for found, _, value in lines if found == key}
+        values = {value for listed, _, value in lines if listed == key}
         if len(values) > 1:
             raise StorageError(
                 f"The catalog of the Spark session lists more than one {key.lower()} of {name}; the comment or a "

@@ -166,8 +166,8 @@ def catalog_listing(session: SparkSession, parts: Sequence[str]) -> str | None:
         return None
     _check_settings(session, normalized_expression(quoted_column(parts)))
     rows = session.sql(f"SHOW TABLE EXTENDED {f'IN {inside} ' if inside else ''}LIKE '{name}'").collect()
-    found = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
-    return str(found[0]["information"]) if len(found) == 1 else None
+    matches = [row for row in rows if str(row["tableName"]).lower() == name.lower() and not row["isTemporary"]]
+    return str(matches[0]["information"]) if len(matches) == 1 else None
 
 
 def has_collation(session: SparkSession, name: str) -> bool:
@@ -195,7 +195,7 @@ def _check_settings(session: SparkSession, one: NormalizedExpression) -> None:
             str(session.conf.get(setting, "false")).lower() == "true"
         ):
             raise ExpressionRefused(
-                f"The condition {quoted_text(one.original)} has {what}, which this session reads in another way than "
+                f"The condition {quoted_text(one.original)} has {what}, which this session reads differently from "
                 f"others: its setting {setting} is true. {advice}, or set it to false.",
                 expression=one.original,
                 reason="session",
@@ -220,7 +220,7 @@ def _switch_variables_off(session: SparkSession, text: str) -> None:
     except PySparkException as error:
         cause = error
     raise ExpressionRefused(
-        f"The condition {quoted_text(text)} cannot be evaluated in this session of Spark: it replaces variables in "
+        f"The condition {quoted_text(text)} cannot be evaluated in this Spark session: it replaces variables in "
         f"SQL text, and its setting {_SUBSTITUTION} cannot be set to false. Use a session where it is false.",
         expression=text,
         reason="session",

@@ -115,8 +115,8 @@ def _streamed(part: StreamPart, stream: RowStream) -> Iterator[pa.RecordBatch]:
         while (row := next(fetched, None)) is not None:
             if attempts.setdefault(row["task"], row["attempt"]) != row["attempt"]:
                 raise EngineUnavailable(
-                    "Spark lost rows that it had made and makes them again, perhaps in another order, so that some of "
-                    "those that already came could be missing or there twice. Read them again.",
+                    "Spark lost rows that it had computed and computes them again, perhaps in another order, so rows "
+                    "that were already read could be missing or repeated. Read them again.",
                     engine="spark",
                 )
             yield from (batch.rename_columns(names) for batch in pa.ipc.open_stream(row["batch"]))

@@ -146,8 +146,8 @@ def _condition(nothing: DataFrame, remade: NormalizedExpression, *, repeatable: 
         raise _refusal(remade, error) from error
     if not isinstance(kind, st.BooleanType):
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} cannot be used: it gives {kind.simpleString()}, not a boolean. Compare "
-            "it with something, for example (...) = ... or IS NOT NULL.",
+            f"The condition {quoted_text(text)} cannot be used: it returns {kind.simpleString()}, not a boolean. "
+            "Compare it with something, for example (...) = ... or IS NOT NULL.",
             expression=text,
             reason="not boolean",
             found=kind.simpleString(),
@@ -170,7 +170,7 @@ def _check_plan(remade: NormalizedExpression, plan: str, columns: Sequence[str],
         )
     if repeatable and (_MOMENT.search(plan) or _COMPUTED_MOMENT.search(plan)):
         raise ExpressionRefused(
-            f"The condition {quoted_text(text)} casts a text to a time that may mean the present (such as 'today'), "
+            f"The condition {quoted_text(text)} casts a string to a time that may mean the present (such as 'today'), "
             "so its result changes from day to day. Write the time itself.",
             expression=text,
             reason="clock",

@@ -101,8 +101,8 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowMarks:
     for field in schema.fields:
         if field.name.lower() in _COLUMNS:
             raise RequestError(
-                f"The table has a column {field.name!r} at version {snapshot.version}, which is the name of a column "
-                "of row identity. Read its rows without their identity.",
+                f"The table has a column {field.name!r} at version {snapshot.version}, the name that a column of "
+                "row identity would have. Read the rows without their identity.",
                 column=field.name,
                 version=snapshot.version,
             )
@@ -121,8 +121,8 @@ def row_identity(snapshot: Snapshot, schema: StructType) -> RowMarks:
     for name, others in ((row_id, taken), (version, [*taken, row_id.lower()])):
         if name.lower() in others:
             raise CorruptTable(
-                f"Version {snapshot.version} keeps materialised row ids or commit versions in a column {name!r}, which "
-                "is another column too, so they are not known. Rows can be read without their identity.",
+                f"Version {snapshot.version} stores materialised row ids or commit versions in a column {name!r}, "
+                "which is also another column, so they are not known. Rows can be read without their identity.",
                 column=name,
                 version=snapshot.version,
             )

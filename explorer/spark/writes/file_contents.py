@@ -110,7 +110,7 @@ def files_with_dropped_columns(log: DeltaLog, snapshot: Snapshot) -> frozenset[s
         if footer["failure"]:
             raise CorruptTable(
                 f"The columns of {path} in version {snapshot.version} cannot be listed: {footer['failure']}. "
-                "Restore the file, or the version before it came, and purge again.",
+                "Restore the file, or the version before it was added, and purge again.",
                 path=path,
                 version=snapshot.version,
             )

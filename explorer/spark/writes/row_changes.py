@@ -179,7 +179,9 @@ def write_changes(
     changes, counts = matched.source, matched.counts
     assert isinstance(changes, _Changes), "another engine planned these changes"
     staying = 0 if masked else sum(file.rows_left for file in touched)
-    writer = _Writer(log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {})
+    writer = _ChangeWriter(
+        log, snapshot, changes, counts, layout, changes.numbered(numbered) if counts.inserted else {}
+    )
     made = writer.write_others(touched, staying)
     fresh = writer.write_numbered()
     feed = writer.record([each.written for each in fresh]) if recorded else ()
@@ -202,7 +204,7 @@ def write_changes(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _WrittenPart:
     """New files, and what is observed of the rows of the table that rows in them replace; None if they replace none."""
 
     written: WrittenFiles
@@ -210,7 +212,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _ChangeWriter:
     """Writes the changes of a version into new files.
 
     Attributes:
@@ -229,7 +231,7 @@ class _Writer:
         """How many rows the change feed gets."""
         return self.counts.all + self.counts.updated + self.counts.updated_alone
 
-    def write_others(self, touched: Sequence[Touched], staying: int) -> tuple[_Part, ...]:
+    def write_others(self, touched: Sequence[Touched], staying: int) -> tuple[_WrittenPart, ...]:
         """Write the new rows whose identity columns are not to be filled, with the rows that stay.
 
         Args:
@@ -244,16 +246,16 @@ class _Writer:
             frames.append(_staying(self.log, self.snapshot, touched, tracked=self.snapshot.row_tracking.enabled))
         if not frames:
             return ()
-        return (_Part(self._written(reduce(DataFrame.unionByName, frames), (), rows + staying), replaced),)
+        return (_WrittenPart(self._written(reduce(DataFrame.unionByName, frames), (), rows + staying), replaced),)
 
-    def write_numbered(self) -> tuple[_Part, ...]:
+    def write_numbered(self) -> tuple[_WrittenPart, ...]:
         """Write the inserted rows whose identity columns are filled; each group goes on after the one before."""
-        parts: tuple[_Part, ...] = ()
+        parts: tuple[_WrittenPart, ...] = ()
         for columns, clauses in self.to_number.items():
             replaced, marks = Observation(), _marks(parts)
             rows = self.changes.new_rows(replaced, _inserted_by(clauses))
             on = [_from_mark(one, marks) for one in columns]
-            parts = (*parts, _Part(self._written(rows, on, self.counts.inserted), replaced))
+            parts = (*parts, _WrittenPart(self._written(rows, on, self.counts.inserted), replaced))
         return parts
 
     def record(self, numbered: Sequence[WrittenFiles]) -> tuple[NewFileFacts, ...]:
@@ -282,7 +284,7 @@ class _Writer:
         return _inserted_by([clause for clauses in self.to_number.values() for clause in clauses])
 
 
-def _marks(parts: Sequence[_Part]) -> dict[str, int]:
+def _marks(parts: Sequence[_WrittenPart]) -> dict[str, int]:
     """Return the furthest values in the identity columns that were filled; later parts go on after earlier ones."""
     return {column: mark for part in parts for column, mark in part.written.marks.items()}
 

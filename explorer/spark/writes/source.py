@@ -49,7 +49,7 @@ def source_frame(session: SparkSession, source_place: SourcePlace) -> DataFrame:
     place, local = _place_of(source, source_place.real)
     if local is not None and os.path.isdir(f"{local}/_delta_log"):
         raise InvalidIntent(
-            f"The source {source!r} is a Delta table: its files hold rows that were deleted too. Append the rows of a "
+            f"The source {source!r} is a Delta table: its files also contain deleted rows. Append the rows of a "
             "version instead: write them to a file (delta-explorer rows TABLE --output), or give them as rows.",
             field="source",
         )

@@ -106,8 +106,8 @@ class SourcePlace:
             states = self.states()
             if self.real is None or not (planned or states):
                 raise RequestError(
-                    f"The source {self.named!r} is not on this machine, so nothing says whether it stays as it is "
-                    "until the commit. Copy it to a folder of this machine, and plan the change from there.",
+                    f"The source {self.named!r} is not on this machine, so nothing shows whether it stays unchanged "
+                    "until the commit. Copy it to a folder on this machine, and plan the change from there.",
                     field="source",
                 )
             if states not in known:

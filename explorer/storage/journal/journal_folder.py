@@ -73,13 +73,13 @@ class JournalFolder:
             return ()
         except OSError as error:
             raise _failed(path, error, "read") from error
-        found = []
+        entries = []
         for number, line in enumerate(lines, 1):
             try:
-                found.append(_DECODER.decode(line))
+                entries.append(_DECODER.decode(line))
             except (msgspec.DecodeError, UnicodeError) as error:
                 _LOGGER.warning("line %d of %s is not an entry of the journal: %s", number, path, error)
-        return found
+        return entries
 
     def _path(self, table: str) -> Path:
         return self._folder / f"{sha256(without_credentials(table).encode()).hexdigest()[:40]}.jsonl"

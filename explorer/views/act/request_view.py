@@ -258,17 +258,19 @@ def _who_commits(request: ApprovalRequest, approver: str) -> str:
 
 
 def _amounts(request: ApprovalRequest) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    amounts: list[tuple[str, str]] = []
     if request.estimate is not None:
         estimate = msgspec.structs.asdict(request.estimate)
-        found += [(name, fmt.size(value) if name == "bytes" else fmt.count(value)) for name, value in estimate.items()]
+        amounts += [
+            (name, fmt.size(value) if name == "bytes" else fmt.count(value)) for name, value in estimate.items()
+        ]
     metrics = request.answers.get("metrics")
     if isinstance(metrics, dict):
-        found += [(str(name), _amount(str(name), value)) for name, value in sorted(metrics.items())]
+        amounts += [(str(name), _amount(str(name), value)) for name, value in sorted(metrics.items())]
     deleted = request.answers.get("filesDeleted")
     if isinstance(deleted, dict) and deleted.get("number"):
-        found.append(("files deleted", str(deleted["number"])))
-    return found
+        amounts.append(("files deleted", str(deleted["number"])))
+    return amounts
 
 
 def _amount(name: str, value: object) -> str:

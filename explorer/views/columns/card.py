@@ -116,13 +116,13 @@ def column_named(snapshot: Snapshot, name: str) -> LeafColumn | None:
         path = parse_column(name)
     except ValueError:
         return None
-    struct, found = snapshot.schema, None
+    struct, part_field = snapshot.schema, None
     for place, part in enumerate(path):
-        found = next((field for field in struct.fields if field.name == part), None)
-        if found is None or (place < len(path) - 1 and not isinstance(found.type, StructType)):
+        part_field = next((field for field in struct.fields if field.name == part), None)
+        if part_field is None or (place < len(path) - 1 and not isinstance(part_field.type, StructType)):
             return None
-        struct = found.type if isinstance(found.type, StructType) else struct
-    return None if found is None else LeafColumn(path, found)
+        struct = part_field.type if isinstance(part_field.type, StructType) else struct
+    return None if part_field is None else LeafColumn(path, part_field)
 
 
 def glances(snapshot: Snapshot, columns: tuple[LeafColumn, ...]) -> dict[str, ColumnGlance]:
@@ -203,12 +203,12 @@ def _type_names(kind: DataType) -> Iterator[str]:
 
 def _affected(facts: TableFacts, version: int, features: frozenset[str]) -> tuple[Affected, ...]:
     rows = (*clients_in_use(facts, version), *newest_releases(facts, version))
-    found = []
+    uses = []
     for row in rows:
         because = [name for name in row.because if name in features]
         if because and (effect := _effect(row.read, row.write)):
-            found.append(Affected(f"{row.client} {row.version}", effect, ", ".join(because), row.mine))
-    return tuple(found)
+            uses.append(Affected(f"{row.client} {row.version}", effect, ", ".join(because), row.mine))
+    return tuple(uses)
 
 
 def _effect(read: Access, write: Access) -> str:

@@ -184,7 +184,7 @@ def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[BoundTexts]
         start += source.num_rows
     else:
         return [], 0, True
-    found: list[BoundTexts] = []
+    bounds: list[BoundTexts] = []
     tight, without = True, 0
     stated = [column for column in snapshot.statistics_columns if not column.partition]
     for column, ranges in one.column_ranges_of([column.name for column in stated]):
@@ -192,9 +192,9 @@ def _bounds(facts: TableFacts, version: int, row: int) -> tuple[list[BoundTexts]
         if made is None:
             without += 1
             continue
-        found.append(made)
+        bounds.append(made)
         tight &= bool(pc.fill_null(ranges.column("tight").slice(place, 1), True)[0].as_py())
-    return found, without, tight
+    return bounds, without, tight
 
 
 def _of(column: StatisticsColumn, ranges: dict[str, object]) -> BoundTexts | None:

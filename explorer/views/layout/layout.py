@@ -235,11 +235,11 @@ def _members(facts: TableFacts, version: int, key: str) -> Mask:
     kind = key.partition("-")[0].removeprefix("unknown-")
     if key.startswith(("age-", "share-", "unknown-age", "unknown-share")):
         colouring: Colouring = "age" if "age" in key.split("-")[:2] else "masked"
-        found = _groups(facts, version, colouring).of(key)
-        return none if found is None else found
+        group = _groups(facts, version, colouring).of(key)
+        return none if group is None else group
     if kind == "others":
-        found = _groups(facts, version, "writer").of(key)
-        return none if found is None else found
+        group = _groups(facts, version, "writer").of(key)
+        return none if group is None else group
     writer = writer_of(key)
     writers = figures.writers.writers
     return figures.writers.codes == writers.index(writer) if writer in writers else none

@@ -63,9 +63,9 @@ def file_writers(facts: TableFacts, version: int) -> FileWriters:
 
 def written_by(life: Lifetimes, commits: Commits, rows: Int64s) -> Int64s:
     """Return the version of the commit that wrote the file of each instance; `UNKNOWN` where the log has none."""
-    found = life.first_added[rows].astype(np.int64)
+    added_in = life.first_added[rows].astype(np.int64)
     took_over = commits.versions[np.isin(commits.texts("operation"), _WRITE_NO_FILES)]
-    return np.where((found < life.first) | np.isin(found, took_over), UNKNOWN, found).astype(np.int64)
+    return np.where((added_in < life.first) | np.isin(added_in, took_over), UNKNOWN, added_in).astype(np.int64)
 
 
 def _versions(life: Lifetimes, commits: Commits, version: int, paths: pa.ChunkedArray) -> Int64s:

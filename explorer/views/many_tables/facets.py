@@ -96,14 +96,14 @@ def faceted(record: TraitsRecord, choice: FacetChoice, base: Mask, now: int, col
         column: A part of a column's name, in any case, that a table must have; empty for any table.
     """
     names = [name for name in FACETS if name not in {"column", "type"}]
-    found = {name: _Facet.of(record, name, choice.of(name), now) for name in names}
+    by_name = {name: _Facet.of(record, name, choice.of(name), now) for name in names}
     columns = _Columns(record, choice, column)
-    masks = {name: facet.matches for name, facet in found.items()} | {"column": columns.matches}
+    masks = {name: facet.matches for name, facet in by_name.items()} | {"column": columns.matches}
     facets = []
-    for name, facet in found.items():
+    for name, facet in by_name.items():
         others = (mask for each, mask in masks.items() if each != name)
         facets.append(facet.counted(name, reduce(np.logical_and, others, base)))
-    rest = reduce(np.logical_and, (facet.matches for facet in found.values()), base)
+    rest = reduce(np.logical_and, (facet.matches for facet in by_name.values()), base)
     facets += [columns.types(rest), columns.names(rest)]
     chosen = reduce(np.logical_and, masks.values())
     return Faceted(base & chosen, chosen, tuple(facet for facet in facets if facet.values))

@@ -203,8 +203,8 @@ class NameIndex:
         if name.kind == "table":
             return Name("table", name.table, name.table, "", block.table_id)
         kind = KINDS.index(name.kind)
-        found = (at for at, text in enumerate(block.texts) if text == name.text and block.kinds[at] == kind)
-        at = next(found, None)
+        matches = (at for at, text in enumerate(block.texts) if text == name.text and block.kinds[at] == kind)
+        at = next(matches, None)
         return None if at is None else Name(name.kind, name.table, name.text, block.details[at], block.table_id)
 
     def search(
@@ -253,26 +253,28 @@ class NameIndex:
         if spread:
             scores = np.where(allowed, spread_scores(joined.unique, words[0])[joined.codes], 0.0)
             own = spread_scores(table_texts, words[0]) * ("table" in kinds)
-        found, found_tables = np.flatnonzero(scores), np.flatnonzero(own)
+        positions, matching_tables = np.flatnonzero(scores), np.flatnonzero(own)
         weights = np.array([_WEIGHTS[kind] for kind in KINDS])
-        ranks = scores[found] + weights[joined.kinds[found]]
-        table_ranks = own[found_tables] + _WEIGHTS["table"]
+        ranks = scores[positions] + weights[joined.kinds[positions]]
+        table_ranks = own[matching_tables] + _WEIGHTS["table"]
         for table in {here, *(name.table for name in recent)} & places.keys():
             bonus = _HERE if table == here else _RECENT
-            ranks = ranks + np.where(owners[found] == places[table], bonus, 0.0)
-            table_ranks = table_ranks + np.where(found_tables == places[table], bonus, 0.0)
-        best = _best(ranks, joined.lengths[joined.codes[found]], most)
-        best_tables = _best(table_ranks, _lengths(table_texts)[found_tables], most)
-        matches = [Match(joined.name(int(found[at])), float(ranks[at])) for at in best]
+            ranks = ranks + np.where(owners[positions] == places[table], bonus, 0.0)
+            table_ranks = table_ranks + np.where(matching_tables == places[table], bonus, 0.0)
+        best = _best(ranks, joined.lengths[joined.codes[positions]], most)
+        best_tables = _best(table_ranks, _lengths(table_texts)[matching_tables], most)
+        matches = [Match(joined.name(int(positions[at])), float(ranks[at])) for at in best]
         for at in best_tables:
-            table = tables[int(found_tables[at])]
+            table = tables[int(matching_tables[at])]
             block = self.known(table)
-            name = Name("table", table, shown[int(found_tables[at])], "", block.table_id if block else "")
+            name = Name("table", table, shown[int(matching_tables[at])], "", block.table_id if block else "")
             matches.append(Match(name, float(table_ranks[at])))
         matches.sort(key=lambda match: (-match.score, len(match.name.text), match.name.table.casefold()))
-        counts: dict[str, int] = {kind: int((joined.kinds[found] == place).sum()) for place, kind in enumerate(KINDS)}
-        counts["table"] = len(found_tables)
-        return Matches(tuple(matches[:most]), len(found) + len(found_tables), counts, spread)
+        counts: dict[str, int] = {
+            kind: int((joined.kinds[positions] == place).sum()) for place, kind in enumerate(KINDS)
+        }
+        counts["table"] = len(matching_tables)
+        return Matches(tuple(matches[:most]), len(positions) + len(matching_tables), counts, spread)
 
     def _all(self) -> _Joined:
         with self._lock:

@@ -85,9 +85,9 @@ def _word_scores(names: pa.StringArray, word: str) -> Floats:
     places = np.flatnonzero(at >= 0)
     if not len(places):
         return scores
-    found = names.take(pa.array(places))
-    starts = np.frombuffer(found.buffers()[1], dtype=np.int32)[: len(found) + 1]
-    letters = np.frombuffer(found.buffers()[2], dtype=np.uint8)
+    matches = names.take(pa.array(places))
+    starts = np.frombuffer(matches.buffers()[1], dtype=np.int32)[: len(matches) + 1]
+    letters = np.frombuffer(matches.buffers()[2], dtype=np.uint8)
     first = at[places]
     ends = first + len(word.encode()) == starts[1:] - starts[:-1]
     begins = first == 0

@@ -224,7 +224,7 @@ class RangeChanges:
         """Stop a running read."""
         self._work.cancel()
 
-    def found(
+    def result(
         self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool
     ) -> ChangePreview | SparkOnly | None:
         """Return what was read, or why it waits for Spark, if it is the range of the view."""
@@ -290,7 +290,7 @@ class ComparedRows:
         """Stop a running comparison."""
         self._work.cancel()
 
-    def found(self, view: ChosenVersions, keys: str) -> RowDifferences | SparkOnly | None:
+    def result(self, view: ChosenVersions, keys: str) -> RowDifferences | SparkOnly | None:
         """Return the rows that differ, or why they wait for Spark, if they are those of the view's versions."""
         result = self._work.about(_ends_key(view, keys))
         return row_differences(result) if isinstance(result, RowDiffPreview) else result
@@ -413,8 +413,8 @@ def _small_differences(view: ChosenVersions, keys: str) -> RowDiffPreview | Spar
 
 
 def _shareable(kind: str, work: SparkWork[Any], key: tuple[object, ...]) -> Shareable:
-    found = work.about(key)
-    return Shareable(kind, (kind, *key), None if isinstance(found, SparkOnly) else found, partial(work.adopt, key))
+    result = work.about(key)
+    return Shareable(kind, (kind, *key), None if isinstance(result, SparkOnly) else result, partial(work.adopt, key))
 
 
 def learning(

@@ -66,8 +66,8 @@ class FollowedRow:
 
     def answer(self, view: ChosenVersions, row: str, keys: str) -> StoryAnswer | None:
         """Return what was read, if it is of this row."""
-        found = self._work.about(_key(view, row, keys))
-        return StoryAnswer(found, self._begins) if isinstance(found, RowStory) else found
+        story = self._work.about(_key(view, row, keys))
+        return StoryAnswer(story, self._begins) if isinstance(story, RowStory) else story
 
     def state(self, view: ChosenVersions, row: str, keys: str) -> WorkState:
         """Return how far the read is; idle if it is of another row, or waits for Spark."""
@@ -125,7 +125,7 @@ def _newest_names(view: ChosenVersions, key: Mapping[str, Any]) -> dict[str, Any
     lineage = log.history_record().lineage()
     lines, names = lineage.lines_at(view.version), {line: name for name, line in lineage.lines_at(newest).items()}
     by_path = {format_column((field.name,)): field.name for field in log.snapshot(newest).schema.fields}
-    found = {}
+    values = {}
     for name, value in key.items():
         path = names.get(lines[format_column((name,))])
         if path is None or path not in by_path:
@@ -134,8 +134,8 @@ def _newest_names(view: ChosenVersions, key: Mapping[str, Any]) -> dict[str, Any
                 column=name,
                 field="rk",
             )
-        found[by_path[path]] = value
-    return found
+        values[by_path[path]] = value
+    return values
 
 
 def _readable(log: DeltaLog, key: Mapping[str, Any] | int) -> tuple[FollowedRange, str]:

@@ -157,7 +157,7 @@ class TableFacts:
         digits = text.strip().removeprefix("v")
         try:
             with self._lock:
-                found = version_at("" if digits.isdecimal() else text, self._clock(), self.log.history_record)
+                version = version_at("" if digits.isdecimal() else text, self._clock(), self.log.history_record)
         except RequestError as error:
             if error.reason != NO_TIME:
                 raise
@@ -169,7 +169,7 @@ class TableFacts:
                 latest=self.last,
                 nearest=self.last,
             ) from None
-        return self.check(found.version), found.reading
+        return self.check(version.version), version.reading
 
     @property
     def catalog_entry(self) -> CatalogEntry | None:

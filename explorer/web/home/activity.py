@@ -17,7 +17,7 @@ from explorer.core.versions.commit_times import moment
 from explorer.page.address import Address
 from explorer.spreadsheet import escaped_words
 from explorer.views.listing import csv_of
-from explorer.web.served_tables import Deed, TableSummary
+from explorer.web.served_tables import RecordedChange, TableSummary
 
 _PAGE = 200
 _ENDED = ("committed", "conflicted", "rejected", "unknown", "failed")
@@ -103,7 +103,9 @@ def activity(
         cut: The record has older lines.
     """
     logged = {
-        (row.ref.name, deed.digest or deed.version): _of_log(row, deed) for row in summaries for deed in row.deeds.made
+        (row.ref.name, change.digest or change.version): _of_log(row, change)
+        for row in summaries
+        for change in row.recorded.made
     }
     lines = [*_recorded(entries or (), logged), *logged.values()]
     lines.sort(key=lambda line: (-line.time.timestamp(), line.table, -(line.version or 0)))
@@ -123,27 +125,27 @@ def activity(
         served=frozenset(row.ref.name for row in summaries),
         recorded=entries is not None,
         unread=sum(row.pending or row.problem is not None for row in summaries),
-        capped=cut or any(row.deeds.capped for row in summaries),
+        capped=cut or any(row.recorded.capped for row in summaries),
         csv=csv,
         escaped=escaped_words(escaped),
     )
 
 
-def _of_log(row: TableSummary, deed: Deed) -> ActivityLine:
-    time, table = moment(deed.time), Address(table=row.ref.name)
+def _of_log(row: TableSummary, change: RecordedChange) -> ActivityLine:
+    time, table = moment(change.time), Address(table=row.ref.name)
     return ActivityLine(
         time=time,
-        kind="maintenance" if deed.done else "commit",
-        user=deed.user,
+        kind="maintenance" if change.done else "commit",
+        user=change.user,
         address="",
         table=row.ref.name,
-        version=deed.version,
-        operation=deed.operation,
+        version=change.version,
+        operation=change.operation,
         outcome="committed",
-        reason=deed.reason,
+        reason=change.reason,
         when=fmt.moment(time),
-        href=table.to(tab="overview") if deed.done else table.receipt_of(deed.version),
-        done=deed.done,
+        href=table.to(tab="overview") if change.done else table.receipt_of(change.version),
+        done=change.done,
     )
 
 

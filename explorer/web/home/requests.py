@@ -49,7 +49,7 @@ def home_requests(approvals: Approvals | None) -> HomeRequests:
     if approvals is None:
         return HomeRequests()
     try:
-        found = [shown for shown in approvals.requests() if shown.request.is_open]
+        open_requests = [shown for shown in approvals.requests() if shown.request.is_open]
     except ExplorerError as error:
         return HomeRequests(trouble=str(error))
     lines = [
@@ -58,7 +58,7 @@ def home_requests(approvals: Approvals | None) -> HomeRequests:
             Address(table=shown.name).request_of(shown.request.number),
             shown.request.state == "asked" and not shown.why_not,
         )
-        for shown in found
+        for shown in open_requests
     ]
     lines.sort(key=lambda item: not item.decides)
     return HomeRequests(tuple(lines[:_MOST]), sum(item.decides for item in lines), len(lines) > _MOST)

@@ -184,11 +184,11 @@ class HomeSession(Session):
 
     def _wanted(self, address: Address) -> list[TableRef]:
         """The tables to be read: those on show, and the others after them, unless they are many."""
-        found = filtered(address, self._reading.rows(self._listed), self._list_view.kept).rows
+        rows = filtered(address, self._reading.rows(self._listed), self._list_view.kept).rows
         if address.show == "timeline":
-            shown = [row.ref for row in found[(address.page_number - 1) * LANES :][:LANES]]
+            shown = [row.ref for row in rows[(address.page_number - 1) * LANES :][:LANES]]
         else:
-            shown = [row.ref for row in list_page(address, found, self._list_view).rows]
+            shown = [row.ref for row in list_page(address, rows, self._list_view).rows]
         if len(self._listed) > _ALL_READ and not self._reads_all:
             return shown
         names = {ref.name for ref in shown}
@@ -331,10 +331,10 @@ class HomeSession(Session):
         """Tell the commits of a mark on the timeline."""
         name, first, last = unquote(message.text("name")), message.amount("first"), message.amount("last")
 
-        def told() -> str:
+        def card_html() -> str:
             return lane_card(self._catalog.facts(name), name, first, last)
 
-        self.compute(message, told, lambda html: self.answer(message, {"lane-card": html}))
+        self.compute(message, card_html, lambda html: self.answer(message, {"lane-card": html}))
 
 
 def names_in(text: str) -> tuple[str, ...]:

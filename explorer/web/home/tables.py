@@ -39,8 +39,8 @@ SortValue: TypeAlias = str | int | float | None
 class _Row:
     """A row of the list: a table, its worst finding as a chip (tone, words, the claim, how many more), new commits.
 
-    ``found_in`` names columns for which it was found, ``more_found`` how many more there are. ``pinned`` is whether
-    a person keeps it on top, ``alone`` whether its folder is in the heading of its group.
+    ``matching_columns`` names columns for which it is listed, ``more_matching`` how many more there are. ``pinned`` is
+    whether a person keeps it on top, ``alone`` whether its folder is in the heading of its group.
     """
 
     row: TableSummary
@@ -49,8 +49,8 @@ class _Row:
     said: str = ""
     more: int = 0
     new: int = 0
-    found_in: tuple[str, ...] = ()
-    more_found: int = 0
+    matching_columns: tuple[str, ...] = ()
+    more_matching: int = 0
     pinned: bool = False
     alone: bool = False
 
@@ -160,14 +160,14 @@ def home_page(
     if address.show == "activity":
         return _activity_page(catalog, address, summaries, progress)
     list_view = list_view or ListView(since)
-    found = filtered(address, summaries, list_view.kept)
-    page = list_page(address, found.rows, list_view)
+    filtered_tables = filtered(address, summaries, list_view.kept)
+    page = list_page(address, filtered_tables.rows, list_view)
     names = {row.ref.name for row in summaries}
-    values = filter_values(address, found) | {
+    values = filter_values(address, filtered_tables) | {
         "list": page,
         "groups": _groups(address, page, list_view),
         "recent": [name for name in list_view.recent if name in names],
-        "morning": morning(found.rows, since, outside=found.needing_outside),
+        "morning": morning(filtered_tables.rows, since, outside=filtered_tables.needing_outside),
         "requests": home_requests(list_view.approvals),
         "spark_days": SPARK_DAYS,
         "roots": catalog.roots.locations,
@@ -219,10 +219,10 @@ def home_rows(
     return {row.row_id: render("home-row", item=_row(row, address, list_view), address=address) for row in rows}
 
 
-def around_list(address: Address, found: Filtered, since: datetime | None) -> dict[str, str]:
+def around_list(address: Address, filtered_tables: Filtered, since: datetime | None) -> dict[str, str]:
     """Return what is around the list and follows from the tables that were read, as HTML by the id of the element."""
-    values = filter_values(address, found)
-    head = morning(found.rows, since, outside=found.needing_outside)
+    values = filter_values(address, filtered_tables)
+    head = morning(filtered_tables.rows, since, outside=filtered_tables.needing_outside)
     return {
         "home-status": render("home-status", **values),
         "home-facets": render("home-facets", **values),
@@ -239,23 +239,23 @@ def search_lines(
     catalog: Catalog, address: Address, summaries: Sequence[TableSummary], listing: TableListing, list_view: ListView
 ) -> dict[str, str]:
     """Return the parts of the list that count while tables are searched for, as HTML by the id of the element."""
-    found = filtered(address, summaries, list_view.kept)
-    values = filter_values(address, found) | {
+    filtered_tables = filtered(address, summaries, list_view.kept)
+    values = filter_values(address, filtered_tables) | {
         "listing": listing,
-        "list": list_page(address, found.rows, list_view),
+        "list": list_page(address, filtered_tables.rows, list_view),
         "roots": catalog.roots.locations,
     }
     return {name: render(name, **values) for name in ("home-search", "home-count", "home-status")}
 
 
-def filter_values(address: Address, found: Filtered) -> dict[str, object]:
+def filter_values(address: Address, filtered_tables: Filtered) -> dict[str, object]:
     """Return the values of the templates of filters."""
     return {
         "address": address,
-        "total": found.total,
-        "counts": found.counts,
-        "named": found.named,
-        "found": found,
+        "total": filtered_tables.total,
+        "counts": filtered_tables.counts,
+        "named": filtered_tables.named,
+        "found": filtered_tables,
         "facet_titles": FACETS,
         "value_label": value_label,
         "value_title": value_title,
@@ -308,8 +308,8 @@ def _row(row: TableSummary, address: Address, list_view: ListView, *, alone: boo
         new=new,
         pinned=pinned,
         alone=alone,
-        found_in=tuple(named[:_FOUND_IN]),
-        more_found=max(len(named) - _FOUND_IN, 0),
+        matching_columns=tuple(named[:_FOUND_IN]),
+        more_matching=max(len(named) - _FOUND_IN, 0),
     )
     if not row.findings:
         return plain

@@ -102,12 +102,12 @@ def timeline_page(
     """
     now = now or datetime.now(UTC)
     axis = time_range(address.range, now, list_view.since)
-    found = filtered(address, summaries, list_view.kept, now)
-    rows = lane_rows(address, found.rows, axis)
+    filtered_tables = filtered(address, summaries, list_view.kept, now)
+    rows = lane_rows(address, filtered_tables.rows, axis)
     pages = max(1, -(-len(rows) // LANES))
     page = min(address.page_number, pages)
     on_page = rows[(page - 1) * LANES : page * LANES]
-    values = filter_values(address, found) | {
+    values = filter_values(address, filtered_tables) | {
         "axis": axis,
         "range_words": _range_words(axis),
         "labelled": _labelled(axis),
@@ -120,8 +120,8 @@ def timeline_page(
         "lanes": len(rows),
         "commits": sum(row.lane.commits for row in rows if row.lane is not None),
         "orders": _ORDERS,
-        "overview": _overview(found.rows, axis),
-        "morning": morning(found.rows, list_view.since, most=_NEEDS, outside=found.needing_outside),
+        "overview": _overview(filtered_tables.rows, axis),
+        "morning": morning(filtered_tables.rows, list_view.since, most=_NEEDS, outside=filtered_tables.needing_outside),
         "progress": progress,
         "listing": listing,
         "all_redated": _all_redated(on_page),

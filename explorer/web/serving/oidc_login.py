@@ -135,8 +135,12 @@ class OidcLogout(PageHandler):
         self.application.close_sockets_of(session_id)
         self.drop_session(self._access.cookie)
         try:
-            found = await asyncio.get_running_loop().run_in_executor(ASKING, self._access.provider.metadata)
-            end = found.end_session_endpoint if found.end_session_endpoint.startswith(("https://", "http://")) else ""
+            metadata = await asyncio.get_running_loop().run_in_executor(ASKING, self._access.provider.metadata)
+            end = (
+                metadata.end_session_endpoint
+                if metadata.end_session_endpoint.startswith(("https://", "http://"))
+                else ""
+            )
         except SignInFailed:
             end = ""  # the session here has ended all the same
         client = self._access.provider.settings.client_id

@@ -168,7 +168,8 @@ def _login(password_file: object, oidc: object, proxy: object, proxies: Sequence
     given = sum(each is not None for each in (password_file, oidc, proxy))
     if given > 1:
         raise RequestError(
-            "People sign in by one way: a password file, single sign-on, or a proxy. Give one of them.", field="login"
+            "Only one way of signing in is possible: a password file, single sign-on, or a proxy. Give one of them.",
+            field="login",
         )
     if proxy is not None and not proxies:
         raise RequestError(

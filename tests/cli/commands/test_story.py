@@ -57,7 +57,7 @@ def test_people_read_the_same(cli: Call, table: Path) -> None:
         (("--key", "nope=1"), "There is no column 'nope'"),
         (("--key", "id=x"), "'x' is not a value of the column 'id'"),
         (("--row-id", "0"), "row tracking is off"),
-        (("--key", "id=1", "--from", "2", "--to", "1"), "runs backwards"),
+        (("--key", "id=1", "--from", "2", "--to", "1"), "is reversed"),
     ],
 )
 def test_what_names_no_row_is_refused_in_words(cli: Call, table: Path, options: tuple[str, ...], words: str) -> None:

@@ -179,7 +179,7 @@ def test_a_line_that_is_too_long_is_told_with_its_commit(monkeypatch: pytest.Mon
     files.append((LogPath("3.json", LogFileKind.COMMIT, 3), b'{}\n{"txn":{"appId":"x"}}\n'))
     read = decode_commits(files)
     assert [len(next(read).lines) for _ in range(3)] == [5, 5, 5]
-    with pytest.raises(LimitExceeded, match="has 21 bytes; 20 are read at most") as error:
+    with pytest.raises(LimitExceeded, match="has 21 bytes; at most 20 are read") as error:
         next(read)
     assert (error.value.version, error.value.path, error.value.line) == (3, "_delta_log/3.json", 2)
 

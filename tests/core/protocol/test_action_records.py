@@ -162,7 +162,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "path": "a",
         "found": 4294967297,
         "allowed": 4294967296,
-        "message": "The file a has 4,294,967,297 bytes; 4,294,967,296 are read at most. Check which program wrote it: "
+        "message": "The file a has 4,294,967,297 bytes; at most 4,294,967,296 are read. Check which program wrote it: "
         "a log file of this size is probably corrupt. If it is not, raise "
         "explorer.core.protocol.limits.MAX_FILE_BYTES.",
     }
@@ -173,7 +173,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "version": 7,
         "found": 1001,
         "allowed": 1000,
-        "message": "The checkpoint of version 7 has 1,001 bytes; 1,000 are replayed in one process at most. Let Spark "
+        "message": "The checkpoint of version 7 has 1,001 bytes; one process replays at most 1,000. Let Spark "
         "replay it: delta-explorer snapshot, files or statistics TABLE --spark MASTER (local[*] is this machine), or "
         "Table.files_frame() in Python. If you have enough memory, raise DELTA_EXPLORER_MAX_CHECKPOINT_BYTES.",
     }
@@ -182,7 +182,7 @@ def test_a_size_at_its_limit_passes_and_one_beyond_is_told(monkeypatch: pytest.M
         "error": "LimitExceeded",
         "found": 2147483648,
         "allowed": 2147483647,
-        "message": "3 texts together have 2,147,483,648 bytes; a column of text holds 2,147,483,647 at most. Select "
+        "message": "3 texts together have 2,147,483,648 bytes; a string column holds at most 2,147,483,647. Select "
         "other columns of the files, let Spark list them (delta-explorer files TABLE --spark MASTER), or compact the "
         "table's small files first.",
     }
@@ -215,7 +215,7 @@ def test_a_line_beyond_its_limit_is_told_with_its_number(
         "line": line,
         "found": 1001,
         "allowed": 1000,
-        "message": f"Line {line} of c.json (version 4) has 1,001 bytes; 1,000 are read at most. If it is a real "
+        "message": f"Line {line} of c.json (version 4) has 1,001 bytes; at most 1,000 are read. If it is a real "
         "action, raise explorer.core.protocol.limits.MAX_LINE_BYTES.",
     }
 

@@ -42,7 +42,7 @@ def test_a_commit_file_beyond_the_limit_is_named_with_its_size(
     reads: list[Callable[[], object]] = [found.snapshot, found.history, lambda: found.commit_actions(1)]
     for read in reads:
         with pytest.raises(
-            LimitExceeded, match=f"{commit_name(1)} has {size:,} bytes; {size - 1:,} are read"
+            LimitExceeded, match=f"{commit_name(1)} has {size:,} bytes; at most {size - 1:,} are read"
         ) as caught:
             read()
         assert (caught.value.path, caught.value.found, caught.value.allowed) == (commit_name(1), size, size - 1)
@@ -152,7 +152,7 @@ def test_texts_without_room_in_a_column_are_refused_and_other_columns_are_not(
 ) -> None:
     snapshot = table({0: (PROTOCOL, METADATA, *(add(f"{place:0100}") for place in range(30)))}).snapshot()
     monkeypatch.setattr(limits, "MAX_COLUMN_BYTES", 2_000)
-    with pytest.raises(LimitExceeded, match="30 texts together have 3,000 bytes; a column of text holds 2,000"):
+    with pytest.raises(LimitExceeded, match="30 texts together have 3,000 bytes; a string column holds at most 2,000"):
         snapshot.files(["path"])
     assert snapshot.num_files == 30
     assert snapshot.size_in_bytes == 3_000

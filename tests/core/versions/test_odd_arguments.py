@@ -44,7 +44,7 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda t: t.snapshot().skipping(None), "None is not a condition. Enter a SQL expression such as amount > 0."),
     (
         lambda t: t.check("a > 0"),
-        "'a > 0' gives no predicates by name. Give them like {'paid': 'amount > 0'}.",
+        "'a > 0' does not name its predicates. Give them as {'paid': 'amount > 0'}.",
     ),
 ]
 

@@ -104,7 +104,7 @@ class Walk:
 
 
 def last_night(walk: Walk) -> None:
-    """a. What happened last night, and is anything wrong? Ends at the rows that came."""
+    """a. What happened last night, and is anything wrong? Ends at the new rows."""
     walk.stop()
     walk.table("orders")
     walk.see("by etl@shop.example", "#strip")
@@ -117,7 +117,7 @@ def last_night(walk: Walk) -> None:
 
 
 def lost_rows(walk: Walk) -> None:
-    """b. Rows went: which commit took them, and how do they come back? Ends at the receipt of a restore."""
+    """b. Rows are missing: which commit removed them, and how do I restore them? Ends at the receipt of a restore."""
     walk.table("customers")
     walk.stop()
     walk.press("t")
@@ -139,7 +139,7 @@ def lost_rows(walk: Walk) -> None:
 
 
 def name_hazard(walk: Walk) -> None:
-    """c. A column means something else than before: since when, by whom, why? Ends at its history."""
+    """c. A column has changed its meaning: when, by whom, and why? Ends at its history."""
     walk.table("customers")
     walk.click("link", "Columns", within="#tabs")
     walk.see("Reused column name", "#side")
@@ -150,7 +150,7 @@ def name_hazard(walk: Walk) -> None:
 
 
 def slow_query(walk: Walk) -> None:
-    """d. Why does a query read so much, and what would help? Ends at the plan of what helps."""
+    """d. Why does a query read so much, and what would help? Ends at the plan that helps."""
     walk.table("orders")
     walk.click("link", "Statistics", within="#tabs")
     walk.stop()
@@ -176,7 +176,7 @@ def auditor(walk: Walk) -> None:
 
 
 def erasure(walk: Walk) -> None:
-    """f. Somebody asks to be forgotten: where are their rows, until when? Ends at the statement as a file."""
+    """f. A customer asks to be forgotten: where are their rows, and until when? Ends at the statement as a file."""
     walk.table("orders")
     walk.click("link", "Erasure", within="#tabs")
     walk.stop()
@@ -192,7 +192,7 @@ def erasure(walk: Walk) -> None:
 
 
 def rule_that_rows_break(walk: Walk) -> None:
-    """g. A rule that rows break: which rows, what becomes of them, then the rule. Ends at its commit."""
+    """g. A constraint that rows violate: which rows, what to do with them, then add it. Ends at its commit."""
     walk.table("events")
     walk.click("link", "Edit", within="#tabs")
     walk.stop()
@@ -239,7 +239,7 @@ def one_key(walk: Walk) -> None:
 
 
 def who_is_locked_out(walk: Walk) -> None:
-    """i. May a feature be switched on: who could not read or write any more? Ends at the clients by name."""
+    """i. Can I enable a feature: who could no longer read or write the table? Ends at the clients by name."""
     walk.table("orders")
     walk.click("link", "Edit", within="#tabs")
     walk.click("link", "Enable a feature")
@@ -252,7 +252,7 @@ def who_is_locked_out(walk: Walk) -> None:
 
 
 def hidden_rows(walk: Walk) -> None:
-    """j. Which rows are only hidden, and how do they leave the files? Ends at the plan of a purge."""
+    """j. Which rows are only masked, and how do I remove them from the files? Ends at the plan of a purge."""
     walk.table("orders")
     walk.click("link", "Deletion vectors", within="#tabs")
     walk.stop()
@@ -265,7 +265,7 @@ def hidden_rows(walk: Walk) -> None:
 
 
 def colleague(walk: Walk) -> None:
-    """k. Two versions differ: show a colleague. Ends when the copied link opens the same page."""
+    """k. Two versions differ: how do I show a colleague? Ends when the copied link opens the same page."""
     walk.table("orders")
     walk.click("link", "Diff", within="#tabs")
     walk.click_at("#strip summary:has-text('compare')")
@@ -284,7 +284,7 @@ def colleague(walk: Walk) -> None:
 
 
 def somewhere(walk: Walk) -> None:
-    """l. A column is in some table: which one, and what is it? Ends at its card."""
+    """l. Some table has this column: which one, and what is it? Ends at its card."""
     walk.press("Control+k")
     walk.fill("#palette input", "discount")
     walk.wait("#palette [role=option]:has-text('demo/sales/orders')")
@@ -294,7 +294,7 @@ def somewhere(walk: Walk) -> None:
 
 
 def some_tables(walk: Walk) -> None:
-    """m. Of all tables, which have a loader that went silent? Ends at their list."""
+    """m. Which tables have a loader that has stopped? Ends at their list."""
     if not walk.page.locator("#home-facets").get_by_role("checkbox", name="silent loader").first.is_visible():
         # Of many findings, the rarer ones are folded.
         walk.click_at("#home-facets .facet-rest summary")
@@ -304,7 +304,7 @@ def some_tables(walk: Walk) -> None:
 
 
 def one_row(walk: Walk) -> None:
-    """n. What became of one row, and by whom? Ends at its story."""
+    """n. What happened to one row, and who did it? Ends at its story."""
     walk.table("orders")
     walk.click("link", "Data", within="#tabs")
     walk.wait("#lead table.list tbody tr")
@@ -315,7 +315,7 @@ def one_row(walk: Walk) -> None:
 
 
 def one_commit(walk: Walk) -> None:
-    """o. A load came twice: how is one commit undone? Ends at the receipt."""
+    """o. A load ran twice: how do I undo one commit? Ends at the receipt."""
     walk.table("invoices")
     walk.click("link", "Undo v", within="#side")
     walk.stop()
@@ -341,7 +341,7 @@ def small_files(walk: Walk) -> None:
 
 
 def lake(walk: Walk) -> None:
-    """q. When did all tables change, and which is silent? Ends at the timeline, the silent ones first."""
+    """q. When did each table change, and which have stopped? Ends at the timeline, stopped tables first."""
     walk.click("link", "Timeline")
     walk.click("link", "30 days")
     walk.click("link", "silence", exact=True)
@@ -350,7 +350,7 @@ def lake(walk: Walk) -> None:
 
 
 def two_tables(walk: Walk) -> None:
-    """r. Two tables should be alike: are they? Ends at what differs, and what would align them."""
+    """r. Two tables should be the same: are they? Ends at what differs, and what would align them."""
     for title in ("ledger", "invoices"):
         row = walk.page.locator("table.tables tr", has=walk.page.get_by_text(title, exact=True)).first
         row.hover()
@@ -362,14 +362,14 @@ def two_tables(walk: Walk) -> None:
 
 
 def maintenance(walk: Walk) -> None:
-    """s. Who vacuumed a table, and what did it delete? Ends at the line of its journal."""
+    """s. Who vacuumed a table, and what did it delete? Ends at its line in the journal."""
     walk.table("ledger")
     walk.see("files deleted", "#side")
     walk.stop()
 
 
 def deep_audit(walk: Walk) -> None:
-    """t. Does the table hold what its log says, and can a colleague see it? Ends at the shared link."""
+    """t. Does the table contain what its log says, and can a colleague see it? Ends at the shared link."""
     walk.table("events")
     walk.click("link", "Audit", within="#tabs")
     for name in ("stored files", "log replay", "Parquet footers"):

@@ -161,7 +161,7 @@ def test_rows_of_a_task_that_ran_again_are_refused(table: explorer.Table, monkey
         return (Row(**{**row, "attempt": row["attempt"] + place}) for place, row in enumerate([rows[0], *rows]))
 
     monkeypatch.setattr(batches, "_fetched", again)
-    with pytest.raises(EngineUnavailable, match="missing or there twice"):
+    with pytest.raises(EngineUnavailable, match="missing or repeated"):
         _rows(version_stream(table, table.snapshot(), None))
 
 

@@ -127,7 +127,7 @@ def test_a_commit_that_could_not_be_recorded_in_time_is_not_carried_out(place: P
 
 def test_the_page_says_that_a_commit_goes_on_and_leads_to_the_login_and_back(place: Place) -> None:
     page = place.pages.ask(f"/{ACT}", Cookie=signed_in(place.pages)).text
-    assert "A commit that had begun goes on" in page
+    assert "A commit that had begun continues" in page
     assert re.search(r'<a class="button ended"[^>]* href="">Sign in again</a>', page), "the address that is open"
     place.let_tokens_expire()
     answer = place.pages.ask(f"/{ACT}&step=plan", Cookie="explorer-session-0=x")

@@ -312,7 +312,7 @@ def test_an_issuer_without_tls_is_refused(url: str) -> None:
 
 
 def test_two_ways_to_sign_in_are_refused(root: Path, one: Issuer, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="by one way"):
+    with pytest.raises(RequestError, match="Only one way"):
         serve(root, oidc=settings(one), basic_auth=tmp_path, start=False)
 
 

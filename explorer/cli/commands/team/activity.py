@@ -162,17 +162,17 @@ def activity(
     if kind and kind not in KINDS:
         raise RequestError(f"--kind {kind} is not known. It can be: {', '.join(KINDS)}.", field="kind", allowed=KINDS)
     wanted = RecordFilter(None if since is None else _since(since), by, on, kind)
-    found = islice(entries(files, wanted), limit)
+    matching = islice(entries(files, wanted), limit)
     if cloud_events:
-        for entry in found:
+        for entry in matching:
             print(msgspec.json.encode(cloud_event(entry)).decode())
     elif json:
-        for entry in found:
+        for entry in matching:
             emit(entry)
     else:
         listing(
             ["time", "who", "from", "what", "table", "version", "outcome"],
-            _rows(found),
+            _rows(matching),
             f"The record {files.current} has no such entry.",
         )
     return 0
@@ -211,8 +211,8 @@ def _since(text: str) -> datetime:
         ) from error
 
 
-def _rows(found: Iterator[RecordEntry]) -> Iterator[tuple[str, ...]]:
-    for entry in found:
+def _rows(listed: Iterator[RecordEntry]) -> Iterator[tuple[str, ...]]:
+    for entry in listed:
         event = entry.event
         yield (
             entry.time[:19] + "Z",

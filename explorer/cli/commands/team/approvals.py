@@ -87,20 +87,20 @@ def approvals(
     """
     own = _required()
     wanted = None if table is None else own.target(location_of(table)).name
-    found = [
+    requests = [
         request
         for request in own.decisions.shelf.all()
         if (all_states or request.is_open) and (wanted is None or request.table == wanted)
     ]
     if json:
-        for request in found:
+        for request in requests:
             emit(approval_document(request))
         return
     listing(
         ["number", "state", "change", "table", "asked by", "reason"],
         (
             (request.number, request.state, request.kind, request.table, request.asked_by.name, request.reason)
-            for request in found
+            for request in requests
         ),
         "No requests." if all_states else "No open requests.",
         numbers=("number",),

@@ -105,7 +105,7 @@ def _dealt_with(book: NoticeBook, action: NoticesAction, key: str, reason: str, 
     if not reason.strip():
         raise RequestError("A reason is missing. Give --reason, for others to read.", field="reason")
     ends = None if action == "acknowledge" else _time(until)
-    found, by = book.find(key), system_name()
+    posted, by = book.find(key), system_name()
     record = activity_record()
     if record is not None:
         # On the disk before it is done, as everything in the record.
@@ -114,14 +114,14 @@ def _dealt_with(book: NoticeBook, action: NoticesAction, key: str, reason: str, 
                 kind="notice",
                 person=by,
                 what=action,
-                table=found.notice.name or found.notice.table,
-                version=found.notice.version,
-                detail=found.id,
+                table=posted.notice.name or posted.notice.table,
+                version=posted.notice.version,
+                detail=posted.id,
             )
         )
     if ends is None:
-        return book.acknowledge(found.id, by=by, reason=reason)
-    return book.snooze(found.id, ends, by=by, reason=reason)
+        return book.acknowledge(posted.id, by=by, reason=reason)
+    return book.snooze(posted.id, ends, by=by, reason=reason)
 
 
 def _time(text: str | None) -> datetime:
@@ -143,14 +143,17 @@ def _time(text: str | None) -> datetime:
 
 
 def _list(book: NoticeBook, *, everything: bool, as_json: bool) -> None:
-    found, sent = book.notices(everything=everything), deliveries(book)
+    listed, sent = book.notices(everything=everything), deliveries(book)
     if as_json:
-        for each in found:
+        for each in listed:
             emit(each)
         return
     listing(
         ["id", "severity", "since", "notice", "state"],
-        [(each.id[:_SHOWN], each.notice.severity, each.notice.when, each.notice.title, _state(each)) for each in found],
+        [
+            (each.id[:_SHOWN], each.notice.severity, each.notice.when, each.notice.title, _state(each))
+            for each in listed
+        ],
         "No open notices." if not everything else "No notices yet.",
         whole=("id", "severity"),
     )

@@ -58,7 +58,7 @@ _IN_A_CHUNK: Final = 1 << 9
 _BY_COLUMN: Final = ("minValues", "maxValues", "nullCount", "nullCounts")
 
 
-class _Group:
+class _FileGroup:
     """Some files of a row group; what is left of a column after files were left out is made at its first use.
 
     Args:
@@ -99,13 +99,13 @@ class _Group:
             return of_all
         return some(of_all, self.keep if self.files is None else self.keep[self.files])
 
-    def without(self, places: Int64s) -> _Group:
+    def without(self, places: Int64s) -> _FileGroup:
         """Return the same files without those at some positions."""
         if not len(places):
             return self
         keep = np.ones(self.num_rows, bool) if self.keep is None else self.keep.copy()
         keep[np.flatnonzero(keep)[places]] = False
-        return _Group(self.index, {name: self.head(name) for name in self.heads}, keep, self.files, places)
+        return _FileGroup(self.index, {name: self.head(name) for name in self.heads}, keep, self.files, places)
 
 
 class CheckpointPart:
@@ -207,7 +207,7 @@ class CheckpointPart:
         with self._reading():
             return any(in_parallel(self._group_may_have_empty_values, self._groups))
 
-    def _group_may_have_empty_values(self, group: _Group) -> bool:
+    def _group_may_have_empty_values(self, group: _FileGroup) -> bool:
         if self._cache is None:
             (maps,) = self._made(group.index, group.keep, ["partition_values"])
         else:
@@ -274,7 +274,7 @@ class CheckpointPart:
         )
         return list(dict.fromkeys(leaf for some in texts for leaf in present_leaves(some, leaves)))
 
-    def _group_statistics(self, leaves: Sequence[StatisticsLeaf], group: _Group) -> ParsedTexts:
+    def _group_statistics(self, leaves: Sequence[StatisticsLeaf], group: _FileGroup) -> ParsedTexts:
         if self._cache is None and self._kept is None:
             return self._statistics(group.index, group.keep, leaves)
         parse: Callable[[Sequence[StatisticsLeaf]], ParsedTexts] = partial(self._statistics, group.index, group.files)
@@ -287,14 +287,14 @@ class CheckpointPart:
         """Return the index of the first file of each row group, and at the end the number of all files."""
         return np.cumsum([0, *(group.num_rows for group in self._groups)])
 
-    def _of_files(self, indexes: Sequence[int]) -> tuple[_Group, ...]:
+    def _of_files(self, indexes: Sequence[int]) -> tuple[_FileGroup, ...]:
         """Return the row groups with files in them. The columns that show which rows are files are read immediately."""
         heads = ["path", "size"] if self._action == "add" and "size" in self._members else ["path"]
         with self._reading():
             groups = in_parallel(partial(self._group, heads), indexes) if self._members else []
         return tuple(group for group in groups if group is not None)
 
-    def _group(self, heads: Sequence[str], index: int) -> _Group | None:
+    def _group(self, heads: Sequence[str], index: int) -> _FileGroup | None:
         values = self._read(index, heads, alone=self._rows.count == 1)
         if "path" not in values:
             raise ValueError("its paths cannot be read")
@@ -311,9 +311,9 @@ class CheckpointPart:
         columns = {"path": decoded_paths(raw_paths), "raw_path": raw_paths}
         if sizes is not None:
             columns["size"] = sizes
-        return _Group(index, {name: pa.chunked_array([column]) for name, column in columns.items()}, keep, keep)
+        return _FileGroup(index, {name: pa.chunked_array([column]) for name, column in columns.items()}, keep, keep)
 
-    def _matches(self, group: _Group, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
+    def _matches(self, group: _FileGroup, wanted: pa.StringArray) -> list[tuple[int, str, str | None]]:
         """Return the files of a row group whose path is wanted: row in the group, path, deletion-vector id."""
         paths = group.head("path")
         rows = int64s(rows_among(paths, wanted))
@@ -321,7 +321,7 @@ class CheckpointPart:
             return []
         return list(zip(rows.to_pylist(), paths.take(rows).to_pylist(), self._vector_ids(group, rows), strict=True))
 
-    def _vector_ids(self, group: _Group, rows: pa.Int64Array) -> list[str | None]:
+    def _vector_ids(self, group: _FileGroup, rows: pa.Int64Array) -> list[str | None]:
         """Return the identities of the deletion vectors of some files, None without one."""
         if self._cache is None:
             ids = self._ids(group.index, group.keep, rows)
@@ -341,7 +341,7 @@ class CheckpointPart:
         vectors = self._values(index, keep, ["deletionVector"])["deletionVector"]
         return unique_ids(vectors if places is None else vectors.take(places))
 
-    def _columns(self, group: _Group, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
+    def _columns(self, group: _FileGroup, names: Sequence[str]) -> list[pa.Array | pa.ChunkedArray]:
         """Return columns of the files of a row group."""
         columns: dict[str, pa.Array | pa.ChunkedArray] = {
             name: group.head(name) for name in names if name in group.heads

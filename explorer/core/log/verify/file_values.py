@@ -31,7 +31,7 @@ _VECTOR: Final = ("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_
 _STRING: Final = PrimitiveType("string")
 # How statistics begin that are a string, null or missing, byte for byte.
 _OF_STRINGS: Final = (b'"', b"n", b"")
-_TWICE: Final = "It is listed more than once, so that readers give its rows once or several times."
+_TWICE: Final = "It is listed more than once, so readers return its rows once or several times."
 
 
 class FileValues:

@@ -73,7 +73,7 @@ _LOSSES: Final = frozenset({*_ADDED, *_REMOVED, *_ROWS, "deleted_rows", "live_fi
 """Totals that show missing actions where they are less than the metric."""
 
 
-class _Difference(NamedTuple):
+class _MetricDifference(NamedTuple):
     """A metric that no total of the actions equals: its value, and the first of the totals."""
 
     name: str
@@ -144,7 +144,7 @@ def _replaced_rows(keys: Iterable[str], state: RunningState) -> int | None:
     return _sum(_minus(state.numbers[key].records, state.files[key].masked) for key in replaced)
 
 
-def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_Difference]:
+def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> Iterator[_MetricDifference]:
     counted = {**_COUNTED, **(_OF_DELETE if operation == "DELETE" else {})}
     differences = list(_compared(metrics, counted, totals))
     differences += (each for each in _compared(metrics, _AT_LEAST, totals) if each.stated > each.counted)
@@ -153,14 +153,16 @@ def _differing(metrics: JsonObject, operation: str | None, totals: Totals) -> It
     yield from (each for each in _compared(metrics, _WRITTEN, totals) if lacks_rows or each.stated < each.counted)
 
 
-def _compared(metrics: JsonObject, counted: Mapping[str, tuple[str, ...]], totals: Totals) -> Iterator[_Difference]:
+def _compared(
+    metrics: JsonObject, counted: Mapping[str, tuple[str, ...]], totals: Totals
+) -> Iterator[_MetricDifference]:
     for name, meant in counted.items():
         stated = _number(metrics.get(name))
         known = [totals.get(total) for total in meant]
         if stated is None or None in known or stated in known:
             continue
         numbers = [number for number in known if number is not None]
-        yield _Difference(name, stated, numbers[0], not _LOSSES.isdisjoint(meant) and stated > max(numbers))
+        yield _MetricDifference(name, stated, numbers[0], not _LOSSES.isdisjoint(meant) and stated > max(numbers))
 
 
 def _number(value: JsonValue) -> int | None:

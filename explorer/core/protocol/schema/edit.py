@@ -99,8 +99,8 @@ def struct_field(schema: StructType, column: str) -> tuple[Column, StructField]:
     place = find_column(schema, column)
     if place.field is None:
         raise InvalidIntent(
-            f"{place.name} is inside an array or a map and not a column of its own: only fields of a struct can be "
-            "changed so.",
+            f"{place.name} is inside an array or a map, so it is not a column of its own: only fields of a struct can "
+            "be changed in this way.",
             field="column",
         )
     return place, place.field

@@ -38,7 +38,7 @@ class Scopes:
 
 def lambda_scopes(tokens: Sequence[Token]) -> dict[str, Scopes]:
     """Return where the parameters of lambdas, ``x -> ...`` or ``(x, y) -> ...``, hold, by their names in lower case."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    scopes: dict[str, list[tuple[int, int]]] = {}
     ends: list[int] | None = None
     for index, token in enumerate(tokens[:-2]):
         if not (token.text == "-" and tokens[index + 1].text == ">" and tokens[index + 1].start == token.end):
@@ -47,8 +47,8 @@ def lambda_scopes(tokens: Sequence[Token]) -> dict[str, Scopes]:
         ends = ends or _ends(tokens)
         for each in tokens[begin:index]:
             if each.text not in ("(", ")", ","):
-                found.setdefault(each.value.lower(), []).append((begin, ends[index]))
-    return {name: Scopes(ranges) for name, ranges in found.items()}
+                scopes.setdefault(each.value.lower(), []).append((begin, ends[index]))
+    return {name: Scopes(ranges) for name, ranges in scopes.items()}
 
 
 def type_scopes(tokens: Sequence[Token]) -> Scopes:

@@ -55,7 +55,7 @@ class SimilarTexts:
 
     def __init__(self, kinds: Mapping[Path, pa.DataType]) -> None:
         self._kinds = kinds
-        self._matchers: list[_Matcher] = []
+        self._matchers: list[_TextMatcher] = []
         self._failures = Counter[int]()
 
     def find(self, texts: pa.StringArray) -> list[SimilarValues]:
@@ -139,7 +139,7 @@ def _block(texts: pa.StringArray) -> _Block | None:
     return _Block(data, starts, ends, quotes, places[:-1], np.diff(places), plain)
 
 
-def _take(matcher: _Matcher, block: _Block, rows: Int64s, matched: list[SimilarValues]) -> Int64s:
+def _take(matcher: _TextMatcher, block: _Block, rows: Int64s, matched: list[SimilarValues]) -> Int64s:
     """Match some texts, and return the others."""
     candidates = rows[block.counts[rows] == matcher.quotes]
     values = matcher.match(block, candidates) if len(candidates) else None
@@ -149,10 +149,10 @@ def _take(matcher: _Matcher, block: _Block, rows: Int64s, matched: list[SimilarV
     return without(rows, values.rows)
 
 
-def _matcher(shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> _Matcher | None:
+def _matcher(shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> _TextMatcher | None:
     """Return a shape prepared for comparison; None if a member has another kind of value than its type."""
     fits = all(_has_kind(value, kinds[path]) for path, value in shape.values.items())
-    return _Matcher(shape, kinds) if fits else None
+    return _TextMatcher(shape, kinds) if fits else None
 
 
 def _has_kind(value: MemberValue, kind: pa.DataType) -> bool:
@@ -162,7 +162,7 @@ def _has_kind(value: MemberValue, kind: pa.DataType) -> bool:
     return value.number == bool(is_number) and not pa.types.is_boolean(kind)
 
 
-class _Matcher:
+class _TextMatcher:
     """A shape, prepared for comparison with many texts."""
 
     def __init__(self, shape: TextShape, kinds: Mapping[Path, pa.DataType]) -> None:

@@ -114,8 +114,8 @@ class CatalogWriter:
                 return owner
         if not self.in_doubt:
             raise CatalogError(
-                f"The catalog did not take version {staged.version} in {_TRIES} tries: too many commits wait to be "
-                "published, and others were first to add more. Nothing was committed. Try again later.",
+                f"The catalog did not accept version {staged.version} in {_TRIES} tries: too many commits wait to be "
+                "published, and other writers keep adding more. Nothing was committed. Try again later.",
                 version=staged.version,
             )
         return "unknown"
@@ -192,8 +192,8 @@ def _publish(store: LogStore, version: int, data: bytes) -> None:
     path = commit_name(version)
     if _created(store, path, data) != data:
         raise CorruptTable(
-            f"{path} is not the commit that the catalog ratified for version {version}. The catalog's counts; ask who "
-            "runs the catalog, and move the file out of the log.",
+            f"{path} is not the commit that the catalog ratified for version {version}. The catalog's version "
+            "counts. Ask the people who run the catalog, and move the file out of the log.",
             version=version,
             path=path,
         )

@@ -101,11 +101,11 @@ class _Growing:
         """
         here, spelling = self, []
         for name in path:
-            found = here.part(name)
-            if found is None:
+            part = here.part(name)
+            if part is None:
                 break
-            spelling.append(found[0])
-            here = found[1]
+            spelling.append(part[0])
+            here = part[1]
         if len(spelling) < len(path) or not isinstance(here._kind, StructType):
             children(self.schema(), path, "fields")  # it says what is wrong
         return tuple(spelling), here

@@ -135,8 +135,10 @@ def readers_guard(intent: RenameColumn | DropColumns, clients: Sequence[MyClient
     listed = [
         {"client": each.client, "version": each.version, "owner": each.owner, "role": each.role} for each in others
     ]
-    told = [f"{each.client} {each.version}".strip() + (f" ({each.owner})" if each.owner else "") for each in others]
-    detail = f"Queries {what} afterwards. In use: {first_names(told)}. The log does not record their queries."
+    client_names = [
+        f"{each.client} {each.version}".strip() + (f" ({each.owner})" if each.owner else "") for each in others
+    ]
+    detail = f"Queries {what} afterwards. In use: {first_names(client_names)}. The log does not record their queries."
     remedy = "Ask the owners of these clients which of their queries name it, before you commit."
     return GuardResult("readers-by-name", "warn", {"clients": listed, "detail": detail}, remedy)
 

@@ -92,14 +92,14 @@ def with_fields(
         return proposal
 
     def read() -> SourceContent:
-        found = content()
+        content_read = content()
         if engine.new_fields(schema, source) != fields:
             raise RequestError(
-                "The columns of the source are not those that it had when the change was planned. Make a new plan once "
-                "nothing writes to it.",
+                "The columns of the source have changed since the change was planned. Make a new plan once nothing "
+                "writes to it.",
                 field="source",
             )
-        return found
+        return content_read
 
     return msgspec.structs.replace(proposal, source=read)
 

@@ -62,19 +62,19 @@ def inverse(record: Provenance, version: int) -> Inverse:
     before, after, now = (record.metadata_at(each) for each in (version - 1, version, record.latest))
     if before is None or after is None or now is None:
         return Inverse(refused=("The log does not hold the metadata before this commit.",))
-    found: list[Intent | str] = []
+    steps_or_reasons: list[Intent | str] = []
     columns = list(_of_columns(record, version, (before, after, now)))
     renames = any(isinstance(step, intents.RenameColumn) for step in columns)
-    found += _of_constraints(record, version, (before, after, now))
-    found += columns
-    found += _of_properties(record, version, (before, after, now), renames=renames)
-    found += _of_attributes(before, after, now, renames=renames)
-    found += _of_domains(record, version)
+    steps_or_reasons += _of_constraints(record, version, (before, after, now))
+    steps_or_reasons += columns
+    steps_or_reasons += _of_properties(record, version, (before, after, now), renames=renames)
+    steps_or_reasons += _of_attributes(before, after, now, renames=renames)
+    steps_or_reasons += _of_domains(record, version)
     protocols = record.protocol_at(version - 1), record.protocol_at(version), record.protocol_at(record.latest)
-    if not found:
-        found += _of_protocol(*protocols)
-    steps = tuple(step for step in found if not isinstance(step, str))
-    return Inverse(steps, tuple(text for text in found if isinstance(text, str)))
+    if not steps_or_reasons:
+        steps_or_reasons += _of_protocol(*protocols)
+    steps = tuple(step for step in steps_or_reasons if not isinstance(step, str))
+    return Inverse(steps, tuple(text for text in steps_or_reasons if isinstance(text, str)))
 
 
 def _of_columns(

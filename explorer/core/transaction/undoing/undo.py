@@ -151,7 +151,7 @@ def _files_of(log: DeltaLog, version: int) -> _Commit:
     if commit is None:
         latest = log.latest_version()
         raise VersionNotFound(
-            f"The commit of version {version} is not in the log, so nothing is known that would undo it. Choose a "
+            f"The commit of version {version} is not in the log, so its undo cannot be determined. Choose a "
             f"commit that the history lists; the newest is {latest}.",
             version=version,
             latest=latest,

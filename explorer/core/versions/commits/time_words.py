@@ -168,7 +168,7 @@ def _in_words(words: str, now: datetime, text: str) -> datetime:
         span = words.removeprefix("last ").removeprefix("this ")
         choices = (f"start of {words}", f"end of {words}", f"1 {span} ago")
         raise RequestError(
-            f"\u201c{words}\u201d is a span and not a time. Write {', '.join(choices[:-1])}, or {choices[-1]}.",
+            f"\u201c{words}\u201d is a time range, not a time. Write {', '.join(choices[:-1])}, or {choices[-1]}.",
             reason=AMBIGUOUS, found=text, allowed=choices,
         )  # fmt: skip
     parts = words.split(" ")
@@ -287,11 +287,11 @@ def _last_such(month: int, day: int, today: date) -> date | None:
     """Return the last day with this number and month that is not after today: a leap day may be years ago."""
     for year in range(today.year, today.year - 9, -1):
         try:
-            found = date(year, month, day)
+            day_named = date(year, month, day)
         except ValueError:
             continue
-        if found <= today:
-            return found
+        if day_named <= today:
+            return day_named
     return None
 
 

@@ -161,8 +161,8 @@ def test_only_a_field_of_a_struct_is_a_column_of_its_own() -> None:
             struct_field(TABLE, text)
         assert refused.value.field == "column"
         assert str(refused.value) == (
-            f"{name} is inside an array or a map and not a column of its own: only fields of a struct can be "
-            "changed so."
+            f"{name} is inside an array or a map, so it is not a column of its own: only fields of a struct can "
+            "be changed in this way."
         )
 
 

@@ -41,7 +41,7 @@ def test_intervals_and_exact_times_stay_as_they_are(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("soon", "neither an interval"), ("3/4/2026", "is two dates"), ("last week", "is a span")]
+    ("text", "words"), [("soon", "neither an interval"), ("3/4/2026", "is two dates"), ("last week", "is a time range")]
 )
 def test_what_is_no_age_is_refused_at_its_field(text: str, words: str) -> None:
     with pytest.raises(InvalidIntent, match=words) as caught:

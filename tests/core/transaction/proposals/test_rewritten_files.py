@@ -140,7 +140,7 @@ def test_a_condition_over_another_column_is_refused() -> None:
     with pytest.raises(InvalidIntent) as refused:
         chosen(version(small("a", 10)), where="P = '2026-01-02' AND ID > 5")
     error = refused.value
-    assert str(error) == "The condition names Id, and may name partition columns alone: p."
+    assert str(error) == "The condition names Id, but it may only name partition columns: p."
     assert (error.field, error.column, error.allowed) == ("where", "Id", ["p"])
 
 

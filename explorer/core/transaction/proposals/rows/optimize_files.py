@@ -52,7 +52,7 @@ def partition_files(where: str | None, snapshot: Snapshot) -> pa.Table:
     if others:
         known = ", ".join(snapshot.partition_columns) or "the table has none"
         raise InvalidIntent(
-            f"The condition names {', '.join(others)}, and may name partition columns alone: {known}.",
+            f"The condition names {', '.join(others)}, but it may only name partition columns: {known}.",
             field="where",
             column=others[0],
             allowed=list(snapshot.partition_columns),

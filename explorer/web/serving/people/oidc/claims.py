@@ -60,7 +60,7 @@ def signed_in(provider: Provider, token: str, *, nonce: str | None) -> SignedIn:
             "The clocks differ",
             f"The token of {settings.host} is not valid at the time of this server.",
             f"Sign in again. If it fails again, a clock is wrong by more than {LEEWAY} s: that of this server, or that "
-            "of the sign-in service. Tell those who run them.",
+            "of the sign-in service. Tell the people who run them.",
         ) from error
     except jwt.PyJWTError as error:
         raise SignInFailed(
@@ -87,7 +87,8 @@ def _name(claims: dict[str, Any], claim: str) -> str:
         raise SignInFailed(
             "No name",
             f"The token has no name in its claim {claim}.",
-            "Tell those who run this server: another claim may hold the name (oidc.name_claim), or a scope is missing.",
+            "Tell the people who run this server: another claim may hold the name (oidc.name_claim), or a scope is "
+            "missing.",
         )
     return name.strip()
 

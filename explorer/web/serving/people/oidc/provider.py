@@ -94,17 +94,17 @@ class Provider:
         if known is not None and self._clock() - known[1] < _KNOWN_FOR:
             return known[0]
         url = f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration"
-        found = self._decoded(self._ask("GET", url), IssuerMetadata)
-        if found.issuer != self.settings.issuer:
-            raise self._odd(f"It calls itself {found.issuer[:200]!r}, not {self.settings.issuer!r}.")
-        for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
+        metadata = self._decoded(self._ask("GET", url), IssuerMetadata)
+        if metadata.issuer != self.settings.issuer:
+            raise self._odd(f"It calls itself {metadata.issuer[:200]!r}, not {self.settings.issuer!r}.")
+        for address in (metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri):
             try:
                 check_url(address, "An address")
             except ExplorerError as error:
                 raise self._odd("It names an address without TLS.") from error
         with self._lock:
-            self._metadata = found, self._clock()
-        return found
+            self._metadata = metadata, self._clock()
+        return metadata
 
     def tokens(self, form: Mapping[str, str]) -> Tokens:
         """Return the tokens for a code, or for a refresh token.
@@ -183,7 +183,7 @@ class Provider:
         raise SignInFailed(
             "Sign-in refused",
             f"The sign-in service {self.settings.host} refused with {code} (HTTP {status}).",
-            "Sign in again. If it refuses again, ask those who run it whether this client is registered with this "
+            "Sign in again. If it refuses again, ask the people who run it whether this client is registered with this "
             "address and this secret.",
         )
 
@@ -198,7 +198,7 @@ class Provider:
         return SignInFailed(
             "The sign-in service does not answer",
             f"{self.settings.host} could not be asked ({why}). People who are signed in can go on.",
-            "Try again in a minute. If it lasts, tell those who run the sign-in service.",
+            "Try again in a minute. If it lasts, tell the people who run the sign-in service.",
             status=502,
             ended=False,
         )
@@ -207,7 +207,7 @@ class Provider:
         return SignInFailed(
             "Odd sign-in service",
             f"{self.settings.host} does not answer as an issuer of OpenID Connect. {why}",
-            "Tell those who run this server: the issuer in its configuration may be wrong.",
+            "Tell the people who run this server: the issuer in its configuration may be wrong.",
             status=502,
             ended=False,
         )
