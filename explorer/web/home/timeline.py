@@ -16,7 +16,7 @@ from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
 from explorer.page.pages import Rendered, bar
 from explorer.views.many_tables.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
-from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, TimeTick, time_range
+from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, time_range
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning
@@ -31,9 +31,6 @@ LANES: Final = 1_000
 _DAYS: Final = 60
 _NEEDS: Final = 8
 _NAMED: Final = 5
-_ROOM: Final = 0.13
-"""The share of the axis that a label takes."""
-_NO_NOW: Final = 9.0
 _KINDS: Final = ((FORM, "schema, properties or protocol changed"), (OPTIMIZE, "OPTIMIZE"), (VACUUM, "VACUUM"))
 _ORDERS: Final = ("name", "need", "last", "lost", "silent")
 
@@ -110,7 +107,6 @@ def timeline_page(
     values = filter_values(address, found) | {
         "axis": axis,
         "range_words": _range_words(axis),
-        "labelled": _labelled(axis),
         "ranges": tuple(SPANS),
         "since": list_view.since,
         "hour": HOUR,
@@ -204,12 +200,6 @@ def _span(milliseconds: int) -> str:
 def _range_words(axis: TimeRange) -> str:
     first, last = fmt.moment(from_milliseconds(axis.start)), fmt.moment(from_milliseconds(axis.end))
     return f"{first} to {'now' if axis.end == axis.now else last}"
-
-
-def _labelled(axis: TimeRange) -> list[TimeTick]:
-    """Return the ticks whose labels have room: before the end of the axis, and beside the label of the present."""
-    now = axis.share(axis.now) if axis.shows_now else _NO_NOW
-    return [tick for tick in axis.ticks() if tick.share < 1 - _ROOM / 2 and not -_ROOM < tick.share - now < _ROOM / 2]
 
 
 def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineOverview:

@@ -124,6 +124,19 @@ const seen = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 const redraw = () => { palette = null; for (const lane of inView) if (lane.isConnected) drawLane(lane); };
 
+// Of the axis, every label is shown, or every second and so on: as many as have room beside each other and beside "now".
+function label(axis) {
+  const edge = axis.getBoundingClientRect().right;
+  const now = axis.querySelector("b")?.getBoundingClientRect();
+  const labels = [...axis.querySelectorAll("span")].map((element) => ({ element, box: element.getBoundingClientRect() }));
+  const clear = ({ box }) => box.right <= edge && !(now && box.right > now.left && box.left < now.right);
+  const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right <= box.left);
+  let shown = labels.filter(clear);
+  for (let each = 2; !apart(shown); each++) shown = labels.filter((one, at) => at % each === 0 && clear(one));
+  for (const one of labels) one.element.classList.toggle("off", !shown.includes(one));
+}
+const axes = new ResizeObserver((changes) => { for (const { target } of changes) label(target); });
+
 let filtersOpen = false;
 document.addEventListener("toggle", ({ target }) => {
   if (target.matches?.("details.facets-fold") && target.isConnected) filtersOpen = target.open;
@@ -133,7 +146,10 @@ function begin() {
   const fold = document.querySelector("details.facets-fold");
   if (fold && filtersOpen) fold.open = true;
   seen.disconnect();
+  axes.disconnect();
   inView.clear();
+  const axis = document.querySelector("#lanes .ticks");
+  if (axis) axes.observe(axis);
   for (const lane of document.querySelectorAll("#lanes td.lane[data-marks]")) seen.observe(lane);
 }
 
