@@ -298,6 +298,6 @@ def _is_known(key: str) -> bool:
 def _unfinished(error: _Refusal, root: str) -> _Refusal:
     """Return a refusal with what it leaves behind."""
     return error.with_facts(
-        message=f"{error.message} Version 0 is written at {root}, and no name leads to those files. Once this is fixed, "
-        f"{_AGAIN}"
+        message=f"{error.message} Version 0 is written at {root}, and no name leads to those files. Once this is "
+        f"fixed, {_AGAIN}"
     )
