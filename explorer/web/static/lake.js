@@ -28,7 +28,7 @@ const marksOf = (lane) => lane.explorerMarks ||= (lane.dataset.marks || "").spli
 
 let palette = null;
 function colours() {
-  palette ||= Object.fromEntries(["added", "removed", "remasked", "muted", "ink", "line", "lane", "idle", "warning-mark", "warning-ground", "danger", "cursor-line", "accent"].map((name) => [name, colour(name)]));
+  palette ||= Object.fromEntries(["added", "removed", "remasked", "muted", "ink", "line", "lane", "idle", "warning-mark", "warning-ground", "cursor-line", "accent"].map((name) => [name, colour(name)]));
   return palette;
 }
 
@@ -104,7 +104,7 @@ function drawLane(lane) {
     context.setLineDash([]);
   }
   if (lane.dataset.due) {
-    context.strokeStyle = c.danger;
+    context.strokeStyle = c["warning-mark"];
     context.lineWidth = 2;
     context.setLineDash([3, 2]);
     context.beginPath();
