@@ -9,6 +9,7 @@ const HOVER = 140;   // ms at a mark until its commits are asked for
 const NEAR = 6;      // px from a mark that still mean it
 const FAR = 4;       // px from which a press is a drag
 const MOST_PINS = 40;
+const BETWEEN = 6;   // px between two dates of the axis
 const HEIGHT = 34;   // px of a lane's drawing
 
 const cookie = (name) => decodeURIComponent((document.cookie.match(new RegExp(`(?:^|; )explorer-${name}=([^;]*)`)) || [])[1] || "");
@@ -130,7 +131,7 @@ function label(axis) {
   const now = axis.querySelector("b")?.getBoundingClientRect();
   const labels = [...axis.querySelectorAll("span")].map((element) => ({ element, box: element.getBoundingClientRect() }));
   const clear = ({ box }) => box.right <= edge && !(now && box.right > now.left && box.left < now.right);
-  const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right <= box.left);
+  const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right + BETWEEN <= box.left);
   let shown = labels.filter(clear);
   for (let each = 2; !apart(shown); each++) shown = labels.filter((one, at) => at % each === 0 && clear(one));
   for (const one of labels) one.element.classList.toggle("off", !shown.includes(one));
