@@ -12,11 +12,13 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.words import duration
+from explorer.core.errors import RequestError
 from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
-from explorer.page.pages import Rendered, bar
+from explorer.page.pages import Rendered, bar, notice
 from explorer.views.many_tables.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
 from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, time_range
+from explorer.views.problems import problem_of
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning
@@ -93,12 +95,9 @@ def timeline_page(
         list_view: How the person has the list.
         listing: How far the search for tables is.
         now: The present; the clock's unless given.
-
-    Raises:
-        RequestError: The address names no range.
     """
     now = now or datetime.now(UTC)
-    axis = time_range(address.range, now, list_view.since)
+    axis, refusal = _axis(address.range, now, list_view.since)
     found = filtered(address, summaries, list_view.kept, now)
     rows = lane_rows(address, found.rows, axis)
     pages = max(1, -(-len(rows) // LANES))
@@ -123,7 +122,7 @@ def timeline_page(
         "all_redated": _all_redated(on_page),
         "has_files": any(row.lane is not None and row.lane.unit == "files" for row in on_page),
     }
-    regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
+    regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": refusal}
     title = "Timeline \u00b7 Delta Table Explorer"
     pending = frozenset(row.row.row_id for row in on_page if row.row.pending)
     return Rendered(regions | render_blocks("timeline", **values), title=title, pending=pending)
@@ -195,6 +194,14 @@ def _span(milliseconds: int) -> str:
     """Return a duration in its largest unit, rounded, at least a minute."""
     size = next((size for size in (DAY, HOUR) if milliseconds >= 2 * size), 60_000)
     return duration(max(1, round(milliseconds / size)) * size)
+
+
+def _axis(text: str, now: datetime, since: datetime | None) -> tuple[TimeRange, str]:
+    """Return the range that a text names; for a text that names none, the usual one and a notice that says so."""
+    try:
+        return time_range(text, now, since), ""
+    except RequestError as error:
+        return time_range("", now, since), notice(problem_of(error))
 
 
 def _range_words(axis: TimeRange) -> str:

@@ -156,11 +156,14 @@ def test_no_date_of_the_axis_is_on_another_or_under_now(watched: Any, lake_addre
     watched.set_viewport_size({"width": width, "height": 900})
     for query in ("24h", "7d", "30d", "2026-01-01~2027-06-30"):
         page = opened(watched, lake_address, f"?show=timeline&range={query}")
-        edge = page.locator("#lanes .ticks").bounding_box()
+        axis = page.locator("#lanes .ticks").bounding_box()
+        end = axis["x"] + axis["width"] + 1
         labels = page.evaluate(LABELS)
         assert len(labels) > 1, query
         assert [pair for pair in itertools.pairwise(labels) if pair[0][2] > pair[1][1]] == [], query
-        assert [label for label in labels if label[0] != "now" and label[2] > edge["x"] + edge["width"] + 1] == [], query
+        assert [label for label in labels if label[0] != "now" and label[2] > end] == [], (
+            query
+        )
 
 
 @pytest.mark.whole("tests/web/home/test_table_list.py")
