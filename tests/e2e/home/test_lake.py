@@ -161,9 +161,7 @@ def test_no_date_of_the_axis_is_on_another_or_under_now(watched: Any, lake_addre
         labels = page.evaluate(LABELS)
         assert len(labels) > 1, query
         assert [pair for pair in itertools.pairwise(labels) if pair[0][2] > pair[1][1]] == [], query
-        assert [label for label in labels if label[0] != "now" and label[2] > end] == [], (
-            query
-        )
+        assert [label for label in labels if label[0] != "now" and label[2] > end] == [], query
 
 
 @pytest.mark.whole("tests/web/home/test_table_list.py")
