@@ -127,10 +127,14 @@ const redraw = () => { palette = null; for (const lane of inView) if (lane.isCon
 
 // Of the axis, every label is shown, or every second and so on: as many as have room beside each other and beside "now".
 function label(axis) {
-  const edge = axis.getBoundingClientRect().right;
-  const now = axis.querySelector("b")?.getBoundingClientRect();
-  const labels = [...axis.querySelectorAll("span")].map((element) => ({ element, box: element.getBoundingClientRect() }));
-  const clear = ({ box }) => box.right <= edge && !(now && box.right > now.left && box.left < now.right);
+  // Places are those that the labels have in the end: their styles may not be applied yet.
+  const placed = (element, before) => {
+    const left = parseFloat(element.dataset.style.slice("left:".length)) / 100 * axis.clientWidth - before * element.offsetWidth;
+    return { element, box: { left, right: left + element.offsetWidth } };
+  };
+  const now = [...axis.querySelectorAll("b")].map((element) => placed(element, 0.5).box);
+  const labels = [...axis.querySelectorAll("span")].map((element) => placed(element, 0));
+  const clear = ({ box }) => box.right <= axis.clientWidth && !now.some(({ left, right }) => box.right > left && box.left < right);
   const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right + BETWEEN <= box.left);
   let shown = labels.filter(clear);
   for (let each = 2; !apart(shown); each++) shown = labels.filter((one, at) => at % each === 0 && clear(one));
