@@ -1,8 +1,8 @@
-"""The chain of a record: each line holds the digest of the line before, and the head holds that of the last line.
+"""The chain of a record: each entry has the digest of the entry before, and the head has that of the last entry.
 
-What it finds: a byte that was changed, a line that was removed, added, or moved, and lines that were cut off at the
-end, as long as the head is the one that was written. Lines at the beginning may be missing only where a line says that
-they were archived. What it cannot find: a record that was rewritten from some line on
+What it finds: a byte that was changed, an entry that was removed, added, or moved, and entries that were cut off at the
+end, as long as the head is the one that was written. Entries at the beginning may be missing only where an entry says
+that they were archived. What it cannot find: a record that was rewritten from some entry on
 together with its head, by someone who may write both. A digest of the head that is kept elsewhere finds that, too.
 """
 
@@ -20,14 +20,14 @@ from explorer.core.protocol.json_values import JsonRecord
 
 MOST_PROBLEMS: Final = 100
 ARCHIVED: Final = "archived"
-"""What a line about the record says whose older lines were archived."""
+"""What an entry about the record says whose older entries were archived."""
 _HEAD: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64})\n")
 _START: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64}) ([0-9]{6,12})\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of a chain: the number of the last line, and its digest."""
+    """The end of a chain: the number of the last entry, and its digest."""
 
     number: int = 0
     digest: str = FIRST_PREVIOUS
@@ -45,10 +45,10 @@ def read_head(content: bytes) -> Head | None:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a record begins whose older lines were archived.
+    """Where a record begins whose older entries were archived.
 
     Attributes:
-        number, digest: The last line that was archived, and its digest.
+        number, digest: The last entry that was archived, and its digest.
         files: The number of its file.
     """
 
@@ -61,7 +61,7 @@ class Start:
         return f"{self.number:020} {self.digest} {self.files:06}\n".encode()
 
     def is_recorded_by(self, event: Event) -> bool:
-        """Return whether a line says that the lines up to here were archived."""
+        """Return whether an entry says that the entries up to here were archived."""
         said = event.kind == "record" and event.what == ARCHIVED and event.refers_to == self.number
         return said and event.digest == self.digest
 
@@ -106,9 +106,9 @@ class ChainCheck:
         first: The number of the first one; None without one.
         end: The end of the chain.
         problems: What is wrong, in the order of the lines; at most `MOST_PROBLEMS`.
-        found: Expected digests that are those of lines.
-        start: Where the record begins, if older lines were archived.
-        start_is_recorded: A line says that these were archived.
+        found: Expected digests that are those of entries.
+        start: Where the record begins, if older entries were archived.
+        start_is_recorded: An entry says that these were archived.
     """
 
     lines: int = 0
@@ -140,7 +140,7 @@ def check_chain(
         lines: All lines of the record, oldest first.
         head: The content of the file of the head; None if there is none.
         head_file: Its name, for problems.
-        expected: Digests that were kept elsewhere: each must be that of a line.
+        expected: Digests that were kept elsewhere: each must be that of an entry.
         start: The content of the file that says where the record begins; None if nothing was archived.
         start_file: Its name, for problems.
     """
@@ -160,7 +160,7 @@ def check_chain(
         )  # fmt: skip
     for digest in expected:
         if digest not in check.found:
-            check.add("expected", head_file, None, f"No line has the digest {digest}, which was kept elsewhere.")
+            check.add("expected", head_file, None, f"No entry has the digest {digest}, which was kept elsewhere.")
     return check
 
 
@@ -194,7 +194,7 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
             )
     elif entry.previous != after.digest:
         check.add(
-            "changed", raw.file, raw.place, "The line before is not the one that this line was written after: it was "
+            "changed", raw.file, raw.place, "The entry before is not the one that this entry was written after: it was "
             "changed, removed, or moved."
         )  # fmt: skip
     elif entry.number != after.number + 1:
@@ -203,9 +203,9 @@ def _check_line(check: ChainCheck, raw: RawLine, expected: Collection[str]) -> N
 
 
 def _begins(number: int, previous: str, start: Start | None) -> bool:
-    """Return whether a record may begin with a line: the first one, or one that follows what was archived.
+    """Return whether a record may begin with an entry: the first one, or one that follows what was archived.
 
-    Where archiving was interrupted, some lines that were archived are still there.
+    Where archiving was interrupted, some entries that were archived are still there.
     """
     if start is None or number <= 1:
         return number == 1 and previous == FIRST_PREVIOUS
@@ -213,7 +213,7 @@ def _begins(number: int, previous: str, start: Start | None) -> bool:
 
 
 def _check_head(check: ChainCheck, before: Head, content: bytes | None, file: str) -> None:
-    """Check the end against the head, which is one line behind if the program ended between the two."""
+    """Check the end against the head, which is one entry behind if the program ended between the two."""
     if content is None:
         if check.lines:
             check.add("head", file, None, "The head is missing, so entries may have been cut off at the end.")

@@ -45,6 +45,8 @@ _TRIES: Final = 2
 _TAKEN: Final = 409
 _BUSY: Final = 429
 _UNDO: Final = "Drop {url} in its catalog, with an engine that is connected to it."
+_AGAIN: Final = "delete those files and create the table again; in Python, commit the same plan again instead."
+"""What to do about files that no name leads to."""
 
 
 class NewTableInCatalog:
@@ -212,8 +214,8 @@ class NewTableInCatalog:
     def _unknown(self, result: CommitResult, root: str) -> CommitResult:
         note = (
             f"Version 0 is written at {root}, and the catalog does not say whether {self.address.url} is its name. "
-            f"Once the catalog answers, see whether {self.address.url} opens. If it does not, no name leads to those "
-            "files: create the table again."
+            f"Once the catalog answers, see whether {self.address.url} opens. If it does not, "
+            f"{_AGAIN}"
         )
         return msgspec.structs.replace(result, outcome="unknown", notes=(*result.notes, note))
 
@@ -296,6 +298,6 @@ def _is_known(key: str) -> bool:
 def _unfinished(error: _Refusal, root: str) -> _Refusal:
     """Return a refusal with what it leaves behind."""
     return error.with_facts(
-        message=f"{error.message} Version 0 is written at {root}, and no name leads to it: commit the same plan again "
-        "once this is fixed, or delete that folder."
+        message=f"{error.message} Version 0 is written at {root}, and no name leads to those files. Once this is "
+        f"fixed, {_AGAIN}"
     )

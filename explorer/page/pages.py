@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from explorer.auditing import Audit
-from explorer.core.errors import Cancelled, ExplorerError, VersionGap
+from explorer.core.errors import Cancelled, ExplorerError, TimestampOutOfRange, VersionGap, VersionNotFound
 from explorer.core.protocol.actions import Protocol
 from explorer.core.versions.commits.summary import CommitSummary
 from explorer.credentials import without_credentials
@@ -59,6 +59,7 @@ class Rendered:
         needs_spark: What it offers next needs Spark.
         audit: The audit whose findings it shows; None where there was none at hand.
         is_early: More is being read of the table than it shows; it is not the page that was asked for.
+        refusal: What is wrong with a version or a time that the address names, where the page says that alone.
     """
 
     regions: dict[str, str]
@@ -72,6 +73,7 @@ class Rendered:
     needs_spark: bool = False
     audit: Audit | None = None
     is_early: bool = False
+    refusal: Problem | None = None
 
 
 def table_page(
@@ -140,7 +142,9 @@ def problem_page(address: Address, error: Exception, facts: TableFacts | None = 
     regions |= render_blocks("problem", p=problem, address=address)
     regions["bar"] = bar(address, facts.location if facts else "", may_commit=may_commit)
     title = f"{problem.title} \u00b7 {without_credentials(address.table) or 'Delta Table Explorer'}"
-    return Rendered(regions, {"timeline-slot": True, "chart-card": True, "time": True, "tabs": True}, title)
+    hidden = {"timeline-slot": True, "chart-card": True, "time": True, "tabs": True}
+    refusal = problem if isinstance(error, VersionNotFound | TimestampOutOfRange) else None
+    return Rendered(regions, hidden, title, refusal=refusal)
 
 
 def waiting_page(address: Address, *, may_commit: bool) -> Rendered:

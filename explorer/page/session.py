@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 from explorer.activity.event import Event
 from explorer.core.errors import ExplorerError
 from explorer.debug import log_failure
+from explorer.page.address import address_of
 from explorer.page.drawing import Drawing
 from explorer.page.entry import ROWS_OPENED, Entry, OnShow, OpenEntry, right_of_message
 from explorer.page.host import Host
@@ -332,10 +333,20 @@ class Session(ABC):
         # Of two drawings for one request the one that began later holds, whichever is ready first.
         if number < self.newest or turn < self._drawn:
             return
+        if rendered.refusal is not None and self.by_person and self._goes_on(query):
+            # What was typed is wrong, and the page on which it was typed is right.
+            self.query, self.awaited = self.drawn, None
+            self.drawing.patch({"notice": notice(rendered.refusal)}, number, self.drawn)
+            return
         self._drawn, self.drawn, self.awaited = turn, query, None
         self.about_to_draw(rendered)
         self.drawing.draw(rendered, number)
         self.arrived(rendered)
+
+    def _goes_on(self, query: str) -> bool:
+        """Return whether the page on show is another one of the table of a query."""
+        same_table = address_of(query).table == address_of(self.drawn).table
+        return same_table and query != self.drawn and self.shown.view is not None and not self.shown.is_early
 
 
 def theme_of(message: Message) -> str:

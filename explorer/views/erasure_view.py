@@ -54,6 +54,8 @@ _COLUMNS: Final = (
 )
 _KEPT_BY: Final = ListingColumn("kept_by", "why it remains", unknown="")
 _NOTHING: Final = "\u2014"
+_BOUNDS: Final = {"least value": "minimum", "greatest value": "maximum"}
+"""What the log may say of a column, as the proof names it, in words."""
 _FIRST_STEP: Final = 2
 """The number of the first step that is left: finding is the first."""
 _MOST_VERSIONS: Final = 4
@@ -267,8 +269,8 @@ def _log_line(proof: Erasure, axis: ErasureAxis) -> PlaceLine | None:
     files = len({trace.path for trace in proof.traces})
     last = None if None in dates else max(date for date in dates if date is not None)
     deletable = _deletable_from(dates, axis.now)
-    title = "\n".join(f"{trace.path}: {trace.what}" for trace in proof.traces[:6])
-    kinds = sorted({trace.what for trace in proof.traces})
+    title = "\n".join(f"{trace.path}: {_BOUNDS.get(trace.what, trace.what)}" for trace in proof.traces[:6])
+    kinds = sorted({_BOUNDS.get(trace.what, trace.what) for trace in proof.traces})
     return PlaceLine(
         state="log",
         title="The log itself",
@@ -347,7 +349,7 @@ def _step(step: ErasureStep, now: int) -> StepLine:
 
 
 def _trace_words(what: str, column: str, value: str) -> str:
-    return f"{what}{f' of {column}' if column else ''}: {value}"
+    return f"{_BOUNDS.get(what, what)}{f' of {column}' if column else ''}: {value}"
 
 
 def _deletable_from(dates: Sequence[int | None], now: int) -> str:

@@ -208,7 +208,7 @@ def test_a_refusal_says_what_is_left_behind(server: UnityServer) -> None:
     )
     with pytest.raises(CatalogError, match="CREATE TABLE is missing") as error:
         place.commit(plan, reason="why")
-    assert (error.value.status, "no name leads to it" in error.value.message) == (403, True)
+    assert (error.value.status, "no name leads to those files" in error.value.message) == (403, True)
     server.faults.clear()
     assert place.commit(plan, reason="why").outcome == "committed", "the same plan again finishes it"
 
@@ -251,7 +251,9 @@ def test_a_schema_that_is_dropped_meanwhile_says_what_is_left_behind(server: Uni
     server.faults.append(
         lambda request: refused(404, "NoSuchSchemaException", "no shop") if is_creation(request) else None
     )
-    with pytest.raises(TableNotFound, match=r"Version 0 is written at .*: commit the same plan again"):
+    with pytest.raises(
+        TableNotFound, match=r"Version 0 is written at .*create the table again; in Python, commit the same"
+    ):
         place.commit(plan, reason="why")
     server.faults.clear()
     assert place.commit(plan, reason="why").outcome == "committed"

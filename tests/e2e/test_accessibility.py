@@ -55,3 +55,13 @@ def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
             nodes = [f"{violation['id']}: {node['html'][:120]}" for node in violation["nodes"]]
             found.setdefault(query, []).extend(nodes)
     assert found == {}
+
+
+def test_axe_finds_nothing_in_a_plan_on_a_telephone(opened: Any, watched: Any) -> None:
+    watched.set_viewport_size({"width": 375, "height": 812})
+    page = opened(f"{VECTORS}&tab=act&act=enable-feature&f.feature=rowTracking&step=plan")
+    page.get_by_role("button", name="Preview plan").click()
+    page.locator("#losses table.losses").first.wait_for()
+    settle(page)
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"][:120]) for each in violations] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -15,6 +16,10 @@ FITS = """() => {
     const slot = document.getElementById('chart-slot'), drawn = document.getElementById('chart-figure')._fullLayout;
     return slot.clientWidth > 0 && drawn && Math.abs(drawn.width - slot.clientWidth) <= 1;
 }"""
+LABELS = """() => [...document.querySelectorAll('#chart-figure .annotation-text')]
+    .map(label => [label.textContent, label.getBoundingClientRect()])
+    .filter(([, box]) => box.width)
+    .map(([said, box]) => [said, box.left, box.right, box.top, box.bottom])"""
 INK = "document.getElementById('chart-figure')._fullLayout.font.color"
 
 
@@ -45,6 +50,21 @@ def test_a_chart_follows_the_pointer_its_place_the_theme_and_the_paper(opened: A
     width = page.evaluate("document.getElementById('chart-slot').style.getPropertyValue('--print-zoom')")
     assert 0.5 < float(width) <= 1
     page.emulate_media(media="screen")
+
+
+def test_no_label_of_a_chart_on_a_telephone_is_on_another(opened: Any, watched: Any) -> None:
+    watched.set_viewport_size({"width": 375, "height": 812})
+    for query in (f"{MAPPING}&tab=columns", "?t=shop/reference/deletion-vectors&tab=deletion-vectors&v=6"):
+        page = opened(query)
+        plotted(page, "chart-slot")
+        wait_until(page, FITS)
+        labels = page.evaluate(LABELS)
+        on_another = [
+            (one[0], other[0])
+            for one, other in itertools.combinations(labels, 2)
+            if min(one[2], other[2]) - max(one[1], other[1]) > 1 and min(one[4], other[4]) - max(one[3], other[3]) > 3
+        ]
+        assert (on_another, len(labels) > 1) == ([], True), query
 
 
 def test_a_page_without_plotly_keeps_the_still_picture_says_so_and_works(windows: Any, address: str) -> None:

@@ -1,6 +1,7 @@
 """A window's session: each request is answered, whatever goes wrong on the way."""
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,26 @@ def test_every_control_of_a_tab_draws_it_again(opened: Callable[[str], Window], 
         answer = window.ask("go", query=start + control)
         assert answer["regions"].get("notice", "") == "", control
         assert "title" in answer, control
+
+
+@pytest.mark.parametrize("typed", ["v=soon", "v=99", "c=soon&tab=diff", "v=yesterday+25:99", "c=1000-01-01"])
+def test_what_is_typed_and_names_no_version_leaves_the_page_and_says_so(
+    opened: Callable[[str], Window], typed: str
+) -> None:
+    start = "?t=w/orders&tab=files&v=3"
+    window = opened(start)
+    answer = window.ask("go", query=f"?t=w/orders&{typed}", asked=True)
+    assert re.search(r"<b>No (such )?version", answer["regions"]["notice"])
+    assert (list(answer["regions"]), answer["query"], window.session.query) == (["notice"], start, start)
+    assert window.session.shown.view is not None
+    assert window.ask("go", query="?t=w/orders&v=4", asked=True)["regions"]["notice"] == ""
+
+
+def test_an_address_that_names_no_version_is_a_page_that_says_so(opened: Callable[[str], Window]) -> None:
+    window = opened("?t=w/orders&v=soon")
+    assert "No such version" in window.session.shown.regions["lead"]
+    answer = window.ask("go", query="?t=w/orders&v=soon", asked=True)
+    assert "query" not in answer
 
 
 def test_a_fault_on_a_thread_is_a_notice_with_its_cause_and_a_way_on(

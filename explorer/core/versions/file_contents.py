@@ -88,7 +88,7 @@ def file_contents(
     except FileNotFoundError as error:
         raise _unread(path, "the file does not exist") from error
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise _unread(path, str(error).split("\n", 1)[0]) from error
+        raise _unread(path, str(error).split("\n", 1)[0].rstrip(".")) from error
 
 
 def _unread(path: str, why: str) -> CorruptTable:

@@ -2,6 +2,7 @@
 // or a file chooses it; the figure says which of the two its marks are.
 
 const CHART = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false };
+const LEADING = 3; // px by which a line's box is taller than its letters
 const PAPER = 960; // px that a figure may take on a printed page
 
 export class Chart {
@@ -48,7 +49,11 @@ export class Chart {
     this.slot.style.minHeight = `${figure.layout.height}px`;
     this.plotly.react(this.place, figure.data, { ...figure.layout, shapes, width: this.width() }, CHART);
     this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
-    if (first) this.place.on("plotly_click", (event) => this.chosen(event.points[0]));
+    if (first) {
+      this.place.on("plotly_click", (event) => this.chosen(event.points[0]));
+      this.place.on("plotly_afterplot", () => this.label());
+    }
+    this.label();
   }
 
   width() {
@@ -64,6 +69,24 @@ export class Chart {
     if (width) this.slot.style.setProperty("--print-zoom", Math.min(1, PAPER / width).toFixed(3));
     const drawn = this.place._fullLayout;
     if (width && drawn && Math.abs(drawn.width - width) > 1) this.plotly.relayout(this.place, { width });
+  }
+
+  // Where labels would lie on each other, what is said beside a name goes first, then the later label.
+  label() {
+    const labels = [...this.place.querySelectorAll(".annotation-text")];
+    const beside = (label) => [...label.querySelectorAll("tspan[style*=fill]")];
+    for (const label of labels) for (const part of [label, ...beside(label)]) part.style.display = "";
+    const common = (one, other, first, last) => Math.min(one[last], other[last]) - Math.max(one[first], other[first]);
+    const meets = (one, other) => common(one, other, "left", "right") > 1 && common(one, other, "top", "bottom") > LEADING;
+    const boxes = labels.map((label) => label.getBoundingClientRect());
+    const met = labels.filter((label, at) => boxes.some((box, other) => other !== at && meets(box, boxes[at])));
+    for (const label of met) for (const part of beside(label)) part.style.display = "none";
+    const shown = labels.filter((label) => !met.includes(label)).map((label) => label.getBoundingClientRect());
+    for (const label of met) {
+      const box = label.getBoundingClientRect();
+      if (shown.some((other) => meets(box, other))) label.style.display = "none";
+      else shown.push(box);
+    }
   }
 
   chosen(point) {

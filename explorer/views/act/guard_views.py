@@ -235,6 +235,7 @@ def _rows(guard: GuardResult, _plan: Plan) -> Iterator[GuardStep]:
     if isinstance(predicate, str) and isinstance(number, int) and guard.status == "fail":
         rows_text = "this row" if number == 1 else f"these {fmt.count(number)} rows"
         yield GuardStep(f"Show {rows_text}", where=violating(predicate))
+        yield GuardStep(f"Update {rows_text} \u2026", "update", (("where", violating(predicate)),))
         yield GuardStep(f"Delete {rows_text} \u2026", "delete", (("where", violating(predicate)),))
 
 

@@ -1,17 +1,19 @@
 """The part of time that the lake's timeline shows, its text in addresses, and the ticks of its axis; all in UTC.
 
-``24h``, ``7d``, ``30d``, ``visit`` (since the last visit), or two moments: ``2026-11-20T09:00~2026-11-27``.
+``24h``, ``7d``, ``30d``, ``visit`` (since the last visit), two times: ``2026-11-20T09:00~2026-11-27``,
+``last Monday ~ yesterday 18:00``; or one, from which it lasts until now. Times are read as in every other field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from explorer.core.errors import RequestError
-from explorer.core.protocol.times import day_or_moment, from_milliseconds, in_calendar, milliseconds
+from explorer.core.protocol.times import from_milliseconds, in_calendar, milliseconds
+from explorer.core.versions.commits.time_words import NO_TIME, stated_time
 
 HOUR: Final = 3_600_000
 DAY: Final = 24 * HOUR
@@ -103,12 +105,16 @@ def time_range(text: str, now: datetime, since: datetime | None = None) -> TimeR
     if wanted in SPANS:
         return _until_now(present - SPANS[wanted], present, wanted)
     first, separator, last = wanted.partition("~")
-    if not separator:
+    try:
+        start, end = _moment(first, now), _moment(last, now) if last.strip() else present
+    except RequestError as error:
+        if separator or error.reason != NO_TIME:
+            raise error.with_facts(field="range") from error
         message = (
-            f"{text[:60]!r} is not a range of time. Use {', '.join(SPANS)}, visit, or 2026-11-20~2026-11-27T12:00."
+            f"\u201c{text[:60]}\u201d is not a range of time. Use {', '.join(SPANS)}, visit, or times such as "
+            "yesterday 18:00, or 2026-11-20 ~ 2026-11-27 12:00."
         )
-        raise RequestError(message, field="range", allowed=(*SPANS, "visit"))
-    start, end = _moment(first), _moment(last) if last.strip() else present
+        raise RequestError(message, field="range", allowed=(*SPANS, "visit")) from error
     if end - start < _SHORTEST:
         message = "The range ends before it begins, or lasts less than a minute. Give the earlier time first."
         raise RequestError(message, field="range")
@@ -126,14 +132,9 @@ def _until_now(start: int, now: int, text: str, note: str = "") -> TimeRange:
     return TimeRange(start, now, now + (now - start) // _AHEAD, now, text, note)
 
 
-def _moment(text: str) -> int:
+def _moment(text: str, now: datetime) -> int:
     """Return a time in ms since the epoch; one without a zone is UTC, as all times are shown."""
-    stated = text.strip().removesuffix(" UTC")
-    try:
-        time = datetime.fromisoformat(stated)
-    except ValueError:
-        return milliseconds(day_or_moment(stated))
-    return milliseconds(time if time.tzinfo else time.replace(tzinfo=UTC))
+    return milliseconds(stated_time(text, now).moment)
 
 
 def _minute(time: int) -> str:

@@ -23,7 +23,7 @@ _COLUMNS: Final = (
     ListingColumn("kind", "what"),
     ListingColumn("name", "name", "mono"),
     ListingColumn("before", "before", "mono", ""),
-    ListingColumn("after", "after", "mono", "gone"),
+    ListingColumn("after", "after", "mono", "removed"),
     ListingColumn("reason", "reason", "text", ""),
 )
 _MOST_PEOPLE: Final = 6

@@ -12,11 +12,13 @@ from typing import Final
 
 from explorer import formatting as fmt
 from explorer.auditing.words import duration
+from explorer.core.errors import RequestError
 from explorer.core.protocol.times import from_milliseconds
 from explorer.page.address import Address
-from explorer.page.pages import Rendered, bar
+from explorer.page.pages import Rendered, bar, notice
 from explorer.views.many_tables.lanes import FORM, OPTIMIZE, VACUUM, Day, Lane, lanes, overview
-from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, TimeTick, time_range
+from explorer.views.many_tables.time_range import DAY, HOUR, SPANS, TimeRange, time_range
+from explorer.views.problems import problem_of
 from explorer.views.table.facts import TableFacts
 from explorer.web.home.filtering import NEEDING, filtered
 from explorer.web.home.morning import morning
@@ -31,9 +33,6 @@ LANES: Final = 1_000
 _DAYS: Final = 60
 _NEEDS: Final = 8
 _NAMED: Final = 5
-_ROOM: Final = 0.13
-"""The share of the axis that a label takes."""
-_NO_NOW: Final = 9.0
 _KINDS: Final = ((FORM, "schema, properties or protocol changed"), (OPTIMIZE, "OPTIMIZE"), (VACUUM, "VACUUM"))
 _ORDERS: Final = ("name", "need", "last", "lost", "silent")
 
@@ -96,12 +95,9 @@ def timeline_page(
         list_view: How the person has the list.
         listing: How far the search for tables is.
         now: The present; the clock's unless given.
-
-    Raises:
-        RequestError: The address names no range.
     """
     now = now or datetime.now(UTC)
-    axis = time_range(address.range, now, list_view.since)
+    axis, refusal = _axis(address.range, now, list_view.since)
     filtered_tables = filtered(address, summaries, list_view.kept, now)
     rows = lane_rows(address, filtered_tables.rows, axis)
     pages = max(1, -(-len(rows) // LANES))
@@ -110,7 +106,6 @@ def timeline_page(
     values = filter_values(address, filtered_tables) | {
         "axis": axis,
         "range_words": _range_words(axis),
-        "labelled": _labelled(axis),
         "ranges": tuple(SPANS),
         "since": list_view.since,
         "hour": HOUR,
@@ -127,7 +122,7 @@ def timeline_page(
         "all_redated": _all_redated(on_page),
         "has_files": any(row.lane is not None and row.lane.unit == "files" for row in on_page),
     }
-    regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": ""}
+    regions = {"bar": bar(address, "", may_commit=catalog.allow_commits), "notice": refusal}
     title = "Timeline \u00b7 Delta Table Explorer"
     pending = frozenset(row.row.row_id for row in on_page if row.row.pending)
     return Rendered(regions | render_blocks("timeline", **values), title=title, pending=pending)
@@ -201,15 +196,17 @@ def _span(milliseconds: int) -> str:
     return duration(max(1, round(milliseconds / size)) * size)
 
 
+def _axis(text: str, now: datetime, since: datetime | None) -> tuple[TimeRange, str]:
+    """Return the range that a text names; for a text that names none, the usual one and a notice that says so."""
+    try:
+        return time_range(text, now, since), ""
+    except RequestError as error:
+        return time_range("", now, since), notice(problem_of(error))
+
+
 def _range_words(axis: TimeRange) -> str:
     first, last = fmt.moment(from_milliseconds(axis.start)), fmt.moment(from_milliseconds(axis.end))
     return f"{first} to {'now' if axis.end == axis.now else last}"
-
-
-def _labelled(axis: TimeRange) -> list[TimeTick]:
-    """Return the ticks whose labels have room: before the end of the axis, and beside the label of the present."""
-    now = axis.share(axis.now) if axis.shows_now else _NO_NOW
-    return [tick for tick in axis.ticks() if tick.share < 1 - _ROOM / 2 and not -_ROOM < tick.share - now < _ROOM / 2]
 
 
 def _overview(rows: Sequence[TableSummary], axis: TimeRange) -> TimelineOverview:

@@ -9,6 +9,7 @@ const HOVER = 140;   // ms at a mark until its commits are asked for
 const NEAR = 6;      // px from a mark that still mean it
 const FAR = 4;       // px from which a press is a drag
 const MOST_PINS = 40;
+const BETWEEN = 6;   // px between two dates of the axis
 const HEIGHT = 34;   // px of a lane's drawing
 
 const cookie = (name) => decodeURIComponent((document.cookie.match(new RegExp(`(?:^|; )explorer-${name}=([^;]*)`)) || [])[1] || "");
@@ -28,7 +29,7 @@ const marksOf = (lane) => lane.explorerMarks ||= (lane.dataset.marks || "").spli
 
 let palette = null;
 function colours() {
-  palette ||= Object.fromEntries(["added", "removed", "remasked", "muted", "ink", "line", "lane", "idle", "warning-mark", "warning-ground", "danger", "cursor-line", "accent"].map((name) => [name, colour(name)]));
+  palette ||= Object.fromEntries(["added", "removed", "remasked", "muted", "ink", "line", "lane", "idle", "warning-mark", "warning-ground", "cursor-line", "accent"].map((name) => [name, colour(name)]));
   return palette;
 }
 
@@ -104,7 +105,7 @@ function drawLane(lane) {
     context.setLineDash([]);
   }
   if (lane.dataset.due) {
-    context.strokeStyle = c.danger;
+    context.strokeStyle = c["warning-mark"];
     context.lineWidth = 2;
     context.setLineDash([3, 2]);
     context.beginPath();
@@ -124,6 +125,23 @@ const seen = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 const redraw = () => { palette = null; for (const lane of inView) if (lane.isConnected) drawLane(lane); };
 
+// Of the axis, every label is shown, or every second and so on: as many as have room beside each other and beside "now".
+function label(axis) {
+  // Places are those that the labels have in the end: their styles may not be applied yet.
+  const placed = (element, before) => {
+    const left = parseFloat(element.dataset.style.slice("left:".length)) / 100 * axis.clientWidth - before * element.offsetWidth;
+    return { element, box: { left, right: left + element.offsetWidth } };
+  };
+  const now = [...axis.querySelectorAll("b")].map((element) => placed(element, 0.5).box);
+  const labels = [...axis.querySelectorAll("span")].map((element) => placed(element, 0));
+  const clear = ({ box }) => box.right <= axis.clientWidth && !now.some(({ left, right }) => box.right > left && box.left < right);
+  const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right + BETWEEN <= box.left);
+  let shown = labels.filter(clear);
+  for (let each = 2; !apart(shown); each++) shown = labels.filter((one, at) => at % each === 0 && clear(one));
+  for (const one of labels) one.element.classList.toggle("off", !shown.includes(one));
+}
+const axes = new ResizeObserver((changes) => { for (const { target } of changes) label(target); });
+
 let filtersOpen = false;
 document.addEventListener("toggle", ({ target }) => {
   if (target.matches?.("details.facets-fold") && target.isConnected) filtersOpen = target.open;
@@ -133,7 +151,10 @@ function begin() {
   const fold = document.querySelector("details.facets-fold");
   if (fold && filtersOpen) fold.open = true;
   seen.disconnect();
+  axes.disconnect();
   inView.clear();
+  const axis = document.querySelector("#lanes .ticks");
+  if (axis) axes.observe(axis);
   for (const lane of document.querySelectorAll("#lanes td.lane[data-marks]")) seen.observe(lane);
 }
 

@@ -55,6 +55,8 @@ LANES_GOAL: Final = 1.0
 FACETS_GOAL: Final = 0.2
 PALETTE_GOAL: Final = 0.15
 
+_PATIENCE: Final = 300_000
+"""Milliseconds within which many tables are read, also on a busy machine."""
 _LOG_TABS: Final = ("overview", "diff", "files", "columns", "deletion-vectors", "statistics")
 _STEPPED: Final = ("M", "demo/sales/orders")
 _SETTLED = "window.explorerPage && explorerPage.answered >= explorerPage.sent"
@@ -246,7 +248,10 @@ def _home(browser: Any) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as kept, _served(FOLDER / "many", Path(kept)) as address:
         with _window(browser) as page:
             page.goto(address, wait_until="commit")
-            waited = [wait_until(page, asked) for asked in (_NAMES, _ALL_READ)]
+            shown = wait_until(page, _NAMES)
+            # Of so many, those on the page are read; the others when a person says so.
+            page.locator("[data-do=read-on]").click()
+            waited = [shown, wait_until(page, _ALL_READ, within=_PATIENCE)]
             found = _found(page, "id column")
         names, whole = (time / 1e3 for time in waited)
         yield {"of": "home", "what": "names", "goal": 1.0, "seconds": round(names, 3)}
@@ -319,8 +324,8 @@ def _palette_of_a_log(browser: Any, url: str) -> Iterator[tuple[str, float]]:
 
 def _watched(page: Any, url: str) -> None:
     page.goto(url)
-    wait_until(page, _DRAWN)
-    wait_until(page, _WHOLE)
+    wait_until(page, _DRAWN, within=_PATIENCE)
+    wait_until(page, _WHOLE, within=_PATIENCE)
     page.wait_for_timeout(800)
     page.evaluate(_WATCH)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ from tests.support.pages.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 DAY = 86_400
+LABELS = """() => [...document.querySelectorAll("#lanes .ticks > *")]
+  .filter((label) => getComputedStyle(label).visibility !== "hidden" && label.offsetWidth)
+  .map((label) => { const { left, right } = label.getBoundingClientRect(); return [label.textContent, left, right]; })
+  .sort((one, other) => one[1] - other[1])"""
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +149,19 @@ def test_the_timeline_is_brushed_filtered_and_leads_to_a_commit(watched: Any, la
     settle(page)
     assert page.locator("h1.version").inner_text() == "v15"
     assert "tab=diff" in page.url
+
+
+@pytest.mark.parametrize("width", [375, 1024, 2560])
+def test_no_date_of_the_axis_is_on_another_or_under_now(watched: Any, lake_address: str, width: int) -> None:
+    watched.set_viewport_size({"width": width, "height": 900})
+    for query in ("24h", "7d", "30d", "2026-01-01~2027-06-30"):
+        page = opened(watched, lake_address, f"?show=timeline&range={query}")
+        axis = page.locator("#lanes .ticks").bounding_box()
+        end = axis["x"] + axis["width"] + 1
+        labels = page.evaluate(LABELS)
+        assert len(labels) > (1 if width < 400 else 3), query
+        assert [pair for pair in itertools.pairwise(labels) if pair[0][2] > pair[1][1]] == [], query
+        assert [label for label in labels if label[0] != "now" and label[2] > end] == [], query
 
 
 @pytest.mark.whole("tests/web/home/test_table_list.py")

@@ -3,8 +3,8 @@
     python -m tests.e2e.journeys.journeys [--only LETTERS] [--write] [FOLDER FOR PICTURES]
 
 prints a line for each journey: clicks, fields filled in, seconds. ``--write`` keeps what was walked to its end in
-``journeys.json`` beside it and makes the table of ``docs/guide/jobs.md`` from it. ``test_journeys.py`` walks those
-without Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
+``journeys.json`` beside it and makes the table of ``docs/guide/jobs.md`` from it. ``test_journeys.py`` walks two of
+those without Spark, and all of them in the whole dose. They write to the tables: a copy is built for them.
 """
 
 from __future__ import annotations
@@ -409,7 +409,7 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "t": deep_audit,
 }
 WITHOUT_SPARK = "ceiklmpqrst"
-"""The journeys that need the logs alone: they are walked in each run of the tests."""
+"""The journeys that need the logs alone: two of them are walked in each run of the tests."""
 
 
 def recorded() -> dict[str, dict[str, float]]:

@@ -68,12 +68,13 @@ def test_a_retention_that_is_made_shorter_asks_for_no_other_one(table: explorer.
     assert ways(table, "retention", kind="set-properties", properties={key: shorter}) == ()
 
 
-def test_rows_that_break_a_rule_can_be_shown_and_deleted() -> None:
+def test_rows_that_break_a_rule_can_be_shown_updated_and_deleted() -> None:
     evidence = {"predicate": "v > 0", "rows": 9, "violations": 2_625, "detail": "Some rows."}
     (guard,) = guard_views(plan_with(GuardResult("existing-rows", "fail", evidence, "Delete them.")))
     condition = "(v > 0) IS NOT TRUE"
     assert [(way.label, way.where, way.kind, way.answers) for way in guard.ways] == [
         ("Show these 2,625 rows", condition, "", ()),
+        ("Update these 2,625 rows \u2026", "", "update", (("where", condition),)),
         ("Delete these 2,625 rows \u2026", "", "delete", (("where", condition),)),
     ]
     (unseen,) = guard_views(plan_with(GuardResult("existing-rows", "unknown", {"predicate": "v > 0"})))

@@ -111,6 +111,9 @@ def test_days_are_counted_over_all_tables_and_say_where_rows_were_lost() -> None
         ("2026-11-20T06:00+02:00~2026-11-21", 56 * HOUR, 36 * HOUR),
         ("2026-11-20~", 60 * HOUR, 0),
         ("2026-11-20~2031-01-01", 60 * HOUR, 0),
+        ("3 hours ago", 3 * HOUR, 0),
+        ("2026-11-20 ~ 2 hours ago", 60 * HOUR, 2 * HOUR),
+        ("20 Nov 2026 6am +02:00 ~ now", 56 * HOUR, 0),
     ],
 )
 def test_a_range_is_named_in_words_or_by_its_ends(text: str, start: int, end: int) -> None:

@@ -119,7 +119,8 @@ def test_a_window_shows_the_timeline_a_mark_and_why_a_range_is_refused(lake: Cat
     refused = window.ask("lane-card", name="../outside", first=1, last=1)
     assert "notice" in refused["regions"]
     window.ask("go", query="?show=timeline&range=soon")
-    assert "is not a range of time" in "".join(window.session.shown.regions.values())
+    assert "is not a range of time" in window.session.shown.regions["notice"]
+    assert "data-marks" in window.session.shown.regions["lead"]
     window.ask("go", query="?facet=colour:red")
     assert "There is no facet" in window.session.shown.regions["notice"]
     assert "<b>orders</b>" in window.session.shown.regions["lead"]
