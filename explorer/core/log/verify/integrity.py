@@ -36,6 +36,7 @@ from explorer.core.log.verify.listed_files import (
     lost_version,
     missing_version,
     orphaned_files,
+    unusual_names,
     without_doubles,
 )
 from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
@@ -97,9 +98,10 @@ def verify(
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
     missing = missing_version(store, listing, paths, text) if answer is None else listing.missing_version
-    if listing.latest < 0 and missing is None:
+    if listing.latest < 0 and missing is None and not problems:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
+    problems += unusual_names(unique)
     problems += incomplete_checkpoints(paths)
     walk = _LogWalk(store, listing)
     walked = list(walk.problems(check_cancelled))

@@ -7,6 +7,7 @@ a log raises an error, each fault is a `LogProblem`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,11 @@ from explorer.core.log.verify.checksums import compare_compaction
 from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+
+
+_DIGITS: Final = 20
+_SKIPPED_BY_ALL: Final = frozenset({LogFileKind.CHECKSUM, LogFileKind.COMPACTION, LogFileKind.STAGED_COMMIT})
+"""Files that no reader needs."""
 
 
 def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[LogProblem]]:
@@ -47,6 +53,17 @@ def orphaned_files(names: Iterable[str]) -> Iterator[LogProblem]:
             yield LogProblem(
                 "orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind"
             )
+
+
+def unusual_names(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
+    """Yield commits and checkpoints that only some clients see, by the number of digits of their version (D-36)."""
+    for path in paths:
+        digits = len(path.name.partition(".")[0])
+        if digits != _DIGITS and path.kind not in _SKIPPED_BY_ALL:
+            detail = (
+                f"its version has {digits} digits instead of {_DIGITS}: delta-kernel, deltalake and DuckDB skip the file"
+            )
+            yield LogProblem("unusual-name", path.version, path.path, detail)
 
 
 def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:

@@ -17,6 +17,7 @@ BREAKING: Final = frozenset(
 """Kinds of problems that keep versions from being read."""
 _REWRITE: Final = "Write it again with `plan` and `commit` of checkpoint, if it is the newest; else restore it."
 _HARMLESS: Final = "Nothing: readers skip it. You may delete the file."
+_LOST: Final = "Restore the missing log files from a backup. If they were deleted on purpose, delete this too."
 _WRITER: Final = "Update the client that wrote the commit; the history names it."
 _STEPS: Final[Mapping[str, str]] = {
     "gap": "Restore the missing commits from a backup.",
@@ -28,7 +29,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "no-protocol": "Restore the commit that sets the protocol from a backup.",
     "invalid-metadata": "Restore the file from a backup, or set the metadata again with the client that wrote it.",
     "invalid-protocol": "Restore the file from a backup, or set the protocol again with the client that wrote it.",
-    "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this too.",
+    "lost-version": _LOST,
     "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
     "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
     "empty-partition-value": "If the file is still live, set the partition column to NULL with `plan` and `commit`.",
@@ -37,10 +38,10 @@ _STEPS: Final[Mapping[str, str]] = {
     "incomplete-checkpoint": "Nothing: readers do without it. You may delete its files.",
     "hint-differs": "Write a checkpoint, which renews the hint.",
     "stale-hint": "Nothing: the next checkpoint renews it.",
-    "unusable-hint": "Nothing: the next checkpoint renews it.",
+    "unusable-hint": "Nothing, unless a version is lost as well: the next checkpoint renews it.",
     "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
-    "unknown-action": f"Compare the commit with its source: readers skip the line. {_WRITER}",
+    "unknown-action": f"Compare the commit with its source: readers skip the line, or a part of it. {_WRITER}",
     "missing-member": f"Write a checkpoint with `plan` and `commit`, which adds it: readers begin there. {_WRITER}",
     "checkpoint-types": "After the next commit, write a checkpoint with `plan` and `commit`: readers begin there.",
     "duplicate-action": _WRITER,
@@ -52,7 +53,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "checksum-differs": "Delete the checksum file: clients work without it.",
     "unreadable-checksum": "Delete the checksum file: clients work without it.",
     "compaction-differs": "Delete the compaction: the commits have all actions that it replaces.",
-    "stray-compaction": _HARMLESS,
+    "stray-compaction": _LOST,
+    "unusual-name": "While nobody writes, rename the file so that its version has 20 digits.",
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
     "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
@@ -73,7 +75,8 @@ class LogProblem(msgspec.Struct, frozen=True):
             ``empty-partition-value`` (an empty string, which only some clients take for NULL),
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
-            zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
+            zero bytes), ``unusual-name`` (a version with more or fewer than 20 digits, which some
+            clients skip), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
             not one action of the protocol), ``missing-member`` (an action lacks a member that the protocol requires,
             and some clients refuse it), ``checkpoint-types`` (a checkpoint has columns of other types than the
             protocol's, and some clients refuse it),
