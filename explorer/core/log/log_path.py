@@ -130,8 +130,7 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
 
 
 def _is_version(digits: str) -> bool:
-    # Python refuses to read a number of thousands of digits, and a name may have as many as the store allows.
-    return len(digits.lstrip("0")) <= len(str(NEWEST_VERSION)) and int(digits) <= NEWEST_VERSION
+    return int(digits) <= NEWEST_VERSION
 
 
 def commit_name(version: int) -> str:
