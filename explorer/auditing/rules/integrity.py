@@ -39,7 +39,9 @@ _HARMLESS: Final = frozenset(
     {"stale-hint", "unusable-hint", "stray-compaction", "orphan-file", "incomplete-checkpoint"}
 )
 # Some clients refuse the table because of these, or take other rows or row ids; the others only record them.
-_MISLEADING: Final = frozenset({"impossible-number", "unknown-action", "missing-member", "checkpoint-types", "unusual-name"})
+_MISLEADING: Final = frozenset(
+    {"impossible-number", "unknown-action", "missing-member", "checkpoint-types", "unusual-name"}
+)
 # The others, in words.
 FAULTS: Final = {
     "two-names": "two commits of one version",

@@ -93,7 +93,7 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
         size: Size in bytes, passed to the result.
         modified: Modification time in ms since the epoch, passed to the result.
     """
-    if len(name) == 25 and name[:2] == "00" and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():
+    if len(name) == 25 and name[:2] + name[20:] == "00.json" and name.isascii() and (digits := name[:20]).isdigit():
         # By position takes half as long as by name, and there is one for every version.
         return LogPath(name, _IS_COMMIT, int(digits), 0, 0, 0, "", size, modified, etag)
     if not name[:1].isdigit():

@@ -22,7 +22,6 @@ from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
 
-
 _DIGITS: Final = 20
 _SKIPPED_BY_ALL: Final = frozenset({LogFileKind.CHECKSUM, LogFileKind.COMPACTION, LogFileKind.STAGED_COMMIT})
 """Files that no reader needs."""
@@ -60,9 +59,7 @@ def unusual_names(paths: Iterable[LogPath]) -> Iterator[LogProblem]:
     for path in paths:
         digits = len(path.name.partition(".")[0])
         if digits != _DIGITS and path.kind not in _SKIPPED_BY_ALL:
-            detail = (
-                f"its version has {digits} digits instead of {_DIGITS}: delta-kernel, deltalake and DuckDB skip the file"
-            )
+            detail = f"its version has {digits} digits, not {_DIGITS}: delta-kernel, deltalake and DuckDB skip the file"
             yield LogProblem("unusual-name", path.version, path.path, detail)
 
 
