@@ -102,7 +102,7 @@ def verify(
     if listing.latest < 0 and missing is None and not problems:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
-    problems += unusual_names(unique)
+    problems += unusual_names(names, unique)
     problems += incomplete_checkpoints(paths)
     walk = _LogWalk(store, listing)
     walked = list(walk.problems(check_cancelled))

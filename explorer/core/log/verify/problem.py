@@ -54,7 +54,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "unreadable-checksum": "Delete the checksum file: clients work without it.",
     "compaction-differs": "Delete the compaction: the commits have all actions that it replaces.",
     "stray-compaction": _LOST,
-    "unusual-name": "While nobody writes, rename the file so that its version has 20 digits.",
+    "unusual-name": "While nobody writes, give its version 20 digits, or move the file out of the log.",
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
     "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",

@@ -175,7 +175,9 @@ def test_a_number_beyond_64_bits_tells_of_no_version(tmp_path: Path, name: str) 
     assert table.snapshot().version == 0
     assert len(table.history()) == 1
     assert table.audit().findings == ()
-    assert table.verify().problems == ()
+    # delta-spark 4.4.0 reads all these numbers, and refuses the table; it needs no checksum.
+    refused = () if name.endswith(".crc") else ("unusual-name",)
+    assert tuple(each.kind for each in table.verify().problems) == refused
 
 
 @pytest.mark.parametrize("trace", ["a hint", "a compaction"])
