@@ -17,7 +17,7 @@ from explorer.storage import open_store
 from tests.support.logs.checkpoint_shapes import Shape, write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, table, write
 
-WHOLE = [PROTOCOL, METADATA, add("a"), add("b"), add("c")]
+WHOLE: list[Any] = [PROTOCOL, METADATA, add("a"), add("b"), add("c")]
 LIVE = {("a", None), ("b", None), ("c", None), ("d", None)}
 CHECKPOINT = {"kind": "checkpoint"}
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
