@@ -80,15 +80,12 @@ def check_descriptor(descriptor: DeletionVectorDescriptor, records: int | None =
         raise _corrupt(
             descriptor.id, f"its offset is {'missing' if descriptor.offset is None else 0}, and the first is 1"
         )
-    newest = descriptor.cardinality - 1
     if where is None:
         rows = decode_bitmap(_inline_bytes(descriptor), descriptor.id)
         _check_rows(rows, descriptor)
-        newest = int(rows[-1]) if len(rows) else -1
-    if records is not None and newest >= records:
-        raise _corrupt(
-            descriptor.id, f"it masks row {newest}, but the file's statistics count {counted(records, 'row')}"
-        )
+        if records is not None and len(rows) and rows[-1] >= records:
+            reason = f"it masks row {int(rows[-1])}, but the file's statistics count {counted(records, 'row')}"
+            raise _corrupt(descriptor.id, reason)
 
 
 def _check_numbers(descriptor: DeletionVectorDescriptor) -> None:

@@ -280,7 +280,6 @@ _STORED = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "size
     [
         (_INLINE, 29, "it masks row 29, but the file's statistics count 29 rows"),
         (_INLINE, 1, "it masks row 29, but the file's statistics count 1 row"),
-        (_STORED | {"offset": 1}, 1, "it masks row 1, but the file's statistics count 1 row"),
         (_STORED | {"offset": 0}, 9, "its offset is 0, and the first is 1"),
         (_STORED, 9, "its offset is missing, and the first is 1"),
     ],
