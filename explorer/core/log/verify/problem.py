@@ -17,7 +17,6 @@ BREAKING: Final = frozenset(
 """Kinds of problems that keep versions from being read."""
 _REWRITE: Final = "Write it again with `plan` and `commit` of checkpoint, if it is the newest; else restore it."
 _HARMLESS: Final = "Nothing: readers skip it. You may delete the file."
-_LOST: Final = "Restore the missing log files from a backup. If they were deleted on purpose, delete this too."
 _WRITER: Final = "Update the client that wrote the commit; the history names it."
 _STEPS: Final[Mapping[str, str]] = {
     "gap": "Restore the missing commits from a backup.",
@@ -29,7 +28,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "no-protocol": "Restore the commit that sets the protocol from a backup.",
     "invalid-metadata": "Restore the file from a backup, or set the metadata again with the client that wrote it.",
     "invalid-protocol": "Restore the file from a backup, or set the protocol again with the client that wrote it.",
-    "lost-version": _LOST,
+    "lost-version": "Restore the missing log files from a backup. If they were deleted on purpose, delete this too.",
     "checkpoint-short": "Restore the checkpoint, or the commits before it, from a backup: rows are lost.",
     "invalid-file-values": "Remove the file from the table, and add it again with valid values.",
     "empty-partition-value": "If the file is still live, set the partition column to NULL with `plan` and `commit`.",
@@ -53,7 +52,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "checksum-differs": "Delete the checksum file: clients work without it.",
     "unreadable-checksum": "Delete the checksum file: clients work without it.",
     "compaction-differs": "Delete the compaction: the commits have all actions that it replaces.",
-    "stray-compaction": _LOST,
+    "stray-compaction": "Keep it unless the commits that it names were deleted on purpose: readers skip it.",
     "unusual-name": "While nobody writes, give its version 20 digits, or move the file out of the log.",
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",

@@ -184,7 +184,8 @@ def test_a_number_beyond_64_bits_tells_of_no_version(tmp_path: Path, name: str) 
 def test_no_next_step_gives_away_the_trace_of_a_lost_version(tmp_path: Path, trace: str) -> None:
     steps = [each.next_step for each in verify(_log(tmp_path, trace)).problems]
     assert len(steps) == 2
-    assert all("Restore the missing log files" in step or "unless a version is lost" in step for step in steps)
+    kept = ("Restore the missing log files", "unless a version is lost", "Keep it unless")
+    assert all(any(text in step for text in kept) for step in steps)
 
 
 @pytest.mark.parametrize("digits", [19, 21])
