@@ -20,7 +20,7 @@ from explorer.core.log.last_checkpoint import read_last_checkpoint
 from explorer.core.log.log_path import checkpoint_name, checksum_name
 from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.verify.checkpoint_proof import checkpoint_faults
-from explorer.core.log.verify.checksums import compare_totals
+from explorer.core.log.verify.checksums import compare_totals, lacking_files
 from explorer.core.log.verify.listed_files import compaction_problems, compare_hint
 from explorer.core.log.verify.problem import LogProblem
 
@@ -36,7 +36,7 @@ def newest_checkpoint_problems(subject: Subject) -> tuple[LogProblem, ...]:
         subject.snapshot.files(["path"])
         passed_over = tuple(_passed_over(subject))
         # One that nobody can open has no numbers to compare.
-        return passed_over or (*_totals(subject), *_hint(subject))
+        return passed_over or (*_totals(subject), *_hint(subject), *_checksums(subject))
     except ExplorerError:
         return ()
 
@@ -122,6 +122,22 @@ def _hint(subject: Subject) -> Iterator[LogProblem]:
     if differences.short:
         for detail in differences.details:
             yield LogProblem("checkpoint-short", newest.version, newest.parts[0].path, f"the hint: {detail}")
+
+
+def _checksums(subject: Subject) -> Iterator[LogProblem]:
+    """Yield where the checksum of the checkpoint, or of the newest version, has more files, and no commits show why."""
+    newest, listing = _newest(subject), subject.log.full_listing()
+    if newest is None or 0 in listing.commits:
+        return
+    for version in sorted({newest.version, subject.version} & set(listing.checksums)):
+        snapshot = subject.snapshot if version == subject.version else subject.log.snapshot(version)
+        try:
+            lack = lacking_files(subject.log.store.read(checksum_name(version)), snapshot.num_files)
+        except (ValueError, FileNotFoundError):
+            continue  # A checksum that nobody can read is a problem of its own.
+        if lack:
+            detail = f"the checksum of version {version}: {lack}"
+            yield LogProblem("checkpoint-short", newest.version, newest.parts[0].path, detail)
 
 
 def _newest(subject: Subject) -> CompleteCheckpoint | None:

@@ -179,7 +179,10 @@ class LocalLogStore:
         try:
             handle = self._opened(path)
             try:
-                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                mode = os.fstat(handle).st_mode
+                if stat.S_ISDIR(mode):
+                    raise IsADirectoryError(errno.EISDIR, "it is a folder, not a file", path)
+                if not stat.S_ISREG(mode):
                     raise _no_file(path)
                 # By its number, as another file may have taken the name.
                 named = f"{_HANDLES}/{handle}" if os.path.isdir(_HANDLES) else self._files.path(path)
@@ -266,6 +269,9 @@ class LocalLogStore:
                 status = os.fstat(handle)
             finally:
                 os.close(handle)
+            if stat.S_ISDIR(status.st_mode):
+                # As in an object store, a folder is no object.
+                raise FileNotFoundError(errno.ENOENT, "a folder has the name", path)
         except OSError as error:
             raise _translated("look at", target, error) from error
         return ObjectMeta(path, status.st_size, status.st_mtime_ns // 1_000_000, status.st_ctime_ns)

@@ -57,25 +57,35 @@ def _similar_names(subject: Subject) -> tuple[Finding, ...]:
     pairs = list(_pairs(subject.snapshot.schema, ()))
     if not pairs:
         return ()
+    first, second = pairs[0]
     return (
         Finding(
             rule="case-names",
             severity="error",
-            label="names differ by case",
-            title=f"{' and '.join(named([format_column(path)]) for path in pairs[0])} differ only by case",
+            label="one name twice" if first == second else "names differ by case",
+            title=f"Two columns have the name {named([format_column(first)])}"
+            if first == second
+            else f"{' and '.join(named([format_column(path)]) for path in pairs[0])} differ only by case",
             evidence=tuple(
                 Evidence(" and ".join(named([format_column(path)]) for path in pair), Place("columns"))
                 for pair in pairs[:_MOST_NAMED]
             ),
             effect="Most engines do not distinguish them: they refuse the table, or read one column instead of the "
             "other.",
-            remedy=Remedy(
-                "Rename one\u2026", intent=RenameColumn(column=format_column(pairs[0][1]), to=_free(pairs[0][1]))
-            )
-            if subject.snapshot.column_mapping_mode != "none"
-            else Remedy("Map the columns, then rename one\u2026", intent=SetColumnMapping(mode="name")),
+            remedy=_one_name(subject, first, second),
         ),
     )
+
+
+def _one_name(subject: Subject, first: tuple[str, ...], second: tuple[str, ...]) -> Remedy:
+    if first == second:
+        # No statement can tell the two apart.
+        return Remedy(
+            "Find the commit that doubled it, and restore the version before", command=table_command(subject, "history")
+        )
+    if subject.snapshot.column_mapping_mode != "none":
+        return Remedy("Rename one\u2026", intent=RenameColumn(column=format_column(second), to=_free(second)))
+    return Remedy("Map the columns, then rename one\u2026", intent=SetColumnMapping(mode="name"))
 
 
 def _free(path: tuple[str, ...]) -> str:
@@ -94,9 +104,10 @@ def _own_pairs(struct: StructType, path: tuple[str, ...]) -> Iterator[tuple[tupl
     """Yield pairs among the fields of one struct, not of those inside it."""
     seen: dict[str, str] = {}
     for field in struct.fields:
-        first = seen.setdefault(field.name.lower(), field.name)
-        if first != field.name:
+        first = seen.get(field.name.lower())
+        if first is not None:
             yield (*path, first), (*path, field.name)
+        seen.setdefault(field.name.lower(), field.name)
 
 
 COLUMN_RULES: Final = (

@@ -39,7 +39,9 @@ _HARMLESS: Final = frozenset(
     {"stale-hint", "unusable-hint", "stray-compaction", "orphan-file", "incomplete-checkpoint"}
 )
 # Some clients refuse the table because of these, or take other rows or row ids; the others only record them.
-_MISLEADING: Final = frozenset({"impossible-number", "unknown-action", "missing-member", "checkpoint-types"})
+_MISLEADING: Final = frozenset(
+    {"impossible-number", "unknown-action", "missing-member", "checkpoint-types", "unusual-name"}
+)
 # The others, in words.
 FAULTS: Final = {
     "two-names": "two commits of one version",
@@ -56,6 +58,7 @@ FAULTS: Final = {
     "stale-hint": "a hint of a checkpoint that is not the newest",
     "stray-compaction": "a compaction of commits that do not exist",
     "orphan-file": "a temporary file that was left behind",
+    "unusual-name": "a file whose name some clients skip",
     "impossible-number": "an impossible number for its commit",
     "hint-differs": "a hint whose numbers differ from its checkpoint",
     "empty-commit": "a commit of zero bytes",

@@ -56,6 +56,8 @@ UNLISTED_TYPE: Final = "type without its feature"
 _FEATURE_OF_TYPE: Final = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
 SCHEMA_MEMBER: Final = "schema without a required member"
 """A field, array or map of the schema lacks ``nullable``, ``containsNull`` or the like, or has it of another type."""
+NO_FIELD_METADATA: Final = "field without metadata"
+"""A field of the schema lacks ``metadata``."""
 SCHEMA_EXTRA: Final = "schema with an unknown member"
 """A field of the schema has a member that the protocol does not define."""
 _VOID: Final = ("void", "null")
@@ -222,6 +224,8 @@ def _oddities(schema: JsonValue) -> Iterator[str]:
                 waiting.append(kind)
                 if not isinstance(rest.get("nullable"), bool) or rest.get("metadata", {}) is None:
                     yield SCHEMA_MEMBER
+                if "metadata" not in rest:
+                    yield NO_FIELD_METADATA
                 if rest.keys() - {"nullable", "metadata"}:
                     yield SCHEMA_EXTRA
             case {"elementType": element, **rest}:
@@ -238,6 +242,8 @@ def _oddities(schema: JsonValue) -> Iterator[str]:
 
 def _kind(name: str) -> str:
     """Return the name of a type without its parameters, and without the units of an interval."""
+    if name == "decimal":
+        return "decimal without digits"
     kind = name.partition("(")[0].strip()
     return "interval" if kind.startswith("interval ") else kind
 

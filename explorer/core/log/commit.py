@@ -26,6 +26,7 @@ from explorer.core.protocol.raw_actions import CommitLine, SmallLine
 
 _LARGEST_FILE = 1 << 50
 _OPENING, _CLOSING, _NEWLINE = b"{}\n"
+_BLANKS = b" \t\r"  # JSON has no other white space
 _TOGETHER = 1 << 18  # bytes that fit a processor's cache
 # Larger files are decoded in parts of at least as many bytes: a million lines at once take a hundred times as much.
 _PART = 1 << 21
@@ -334,7 +335,7 @@ def _each_line(
 ) -> _Part[_LineT]:
     lines, numbers = list[_LineT](), list[int]()
     for number, line in enumerate(texts, before + 1):
-        if line.strip():
+        if line.strip(_BLANKS):
             try:
                 str(line, "utf-8")
                 lines.append(decoder.decode(line))

@@ -29,7 +29,7 @@ _READERS: Final = (
     "Clients that identify a file by its path and its deletion vector, such as delta-spark and delta-kernel,"
 )
 _KEEPERS: Final = "delta-spark and deltalake"
-_SPELLERS: Final = "Clients that compare paths as texts, such as delta-spark and delta-kernel,"
+_SPELLERS: Final = "Clients that compare paths as texts, such as delta-kernel, and delta-spark where escapes differ,"
 
 
 class ContestedWarning(UserWarning):

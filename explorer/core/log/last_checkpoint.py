@@ -17,7 +17,7 @@ from urllib.parse import quote
 import msgspec
 
 from explorer.core.errors import LimitExceeded, StorageError
-from explorer.core.log.log_path import LAST_CHECKPOINT
+from explorer.core.log.log_path import LAST_CHECKPOINT, NEWEST_VERSION
 from explorer.core.protocol.json_values import JsonObject, JsonValue, encode_json
 from explorer.core.protocol.limits import check_json_values
 from explorer.core.protocol.log_store import LogStore
@@ -36,7 +36,7 @@ class LastCheckpoint(msgspec.Struct, frozen=True, rename="camel"):
 # A record's fields are computed when its first decoder is made, which takes as long as listing a small log.
 _DECODER: Final = msgspec.json.Decoder(LastCheckpoint)
 _LONGEST_FORM: Final = 1 << 24
-_VERSION: Final = re.compile(rb'"version"\s*:\s*"?(\d{1,18})(?!\d)')
+_VERSION: Final = re.compile(rb'"version"\s*:\s*"?(\d{1,18})(?![\deE]|\.\d+[eE])')
 _BEGINNING: Final = 1 << 12
 
 
@@ -76,7 +76,7 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
         check_json_values(data, "The hint")
         value = json.loads(data, object_pairs_hook=_unique, parse_float=_Number, parse_int=_Number)
         hint = _DECODER.decode(data)
-        if not isinstance(value, dict) or hint.version < 0:
+        if not isinstance(value, dict) or not 0 <= hint.version <= NEWEST_VERSION:
             return None
         checksum = value.get("checksum")
         return hint if checksum is None or checksum in digests(value) else None

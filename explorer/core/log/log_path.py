@@ -2,7 +2,8 @@
 
 Protocol sections: Delta Log Entries, Checkpoints (classic, multi-part, UUID-named), Log Compaction Files, Version
 Checksum File, Staged commits. Invariants: a name is recognized only in full (LOG-003, LOG-004); any width of
-digits is read (D-36), twenty are written; everything else in the folder is ignored.
+digits is read (D-36), twenty are written; everything else in the folder is ignored, and so is a number beyond 64
+bits, which no client takes for a version.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ LOG_FOLDER: Final = "_delta_log"
 LAST_CHECKPOINT: Final = "_delta_log/_last_checkpoint"
 SIDECAR_FOLDER: Final = "_delta_log/_sidecars"
 STAGED_FOLDER: Final = "_delta_log/_staged_commits"
+NEWEST_VERSION: Final = (1 << 63) - 1
+"""The largest number that a version may have."""
 
 
 class LogFileKind(enum.Enum):
@@ -90,16 +93,16 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
         size: Size in bytes, passed to the result.
         modified: Modification time in ms since the epoch, passed to the result.
     """
-    if len(name) == 25 and name[20:] == ".json" and name.isascii() and (digits := name[:20]).isdigit():
+    if len(name) == 25 and name[:2] + name[20:] == "00.json" and name.isascii() and (digits := name[:20]).isdigit():
         # By position takes half as long as by name, and there is one for every version.
         return LogPath(name, _IS_COMMIT, int(digits), 0, 0, 0, "", size, modified, etag)
     if not name[:1].isdigit():
         return None
     listed = partial(LogPath, name, size=size, modified=modified, etag=etag)
     if (commit := _COMMIT.match(name)) is not None:
-        return listed(LogFileKind.COMMIT, int(commit[1]))
+        return listed(LogFileKind.COMMIT, int(commit[1])) if _is_version(commit[1]) else None
     other = _OTHER.match(name)
-    if other is None:
+    if other is None or not _is_version(other["version"]):
         return None
     version = int(other["version"])
     if other["classic"]:
@@ -115,7 +118,7 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
         return listed(kind, version, uuid=other["uuid"])
     if other["last"]:
         last = int(other["last"])
-        if last <= version:
+        if last <= version or last > NEWEST_VERSION:
             return None
         return LogPath(
             name, LogFileKind.COMPACTION, version, last_version=last, size=size, modified=modified, etag=etag
@@ -124,6 +127,10 @@ def parse_log_name(name: str, size: int = 0, modified: int = 0, etag: int = 0) -
         kind = LogFileKind.STAGED_COMMIT
         return listed(kind, version, uuid=other["staged"])
     return listed(LogFileKind.CHECKSUM, version)
+
+
+def _is_version(digits: str) -> bool:
+    return int(digits) <= NEWEST_VERSION
 
 
 def commit_name(version: int) -> str:

@@ -42,6 +42,7 @@ _BEGINNINGS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"#", "it begins with a comment, which JSON does not have", "Remove the comments"),
     (b"{'", "its strings are in single quotes, which JSON does not have", "Write the file again as JSON"),
 )
+_BLANKS: Final = " \t\r\n"
 _LONGEST: Final = 1 << 24
 """Bytes of text that are examined."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|\"[^\"\n]*\t")
@@ -84,12 +85,14 @@ def _encoded(line: bytes) -> MalformedCause | None:
     if line.startswith(b"\0"):
         what = "begins with" if line.strip(b"\0\r") else "contains only"
         return MalformedCause(f"it {what} NUL bytes, as a write leaves that a crash interrupted", _RESTORE)
+    if not line.decode("utf-8", "replace").strip():
+        return MalformedCause("it contains white space that JSON does not have", "Remove the line")
     text = line.lstrip()
     return next((MalformedCause(cause, step) for start, cause, step in _BEGINNINGS if text.startswith(start)), None)
 
 
 def _spread(text: str, length: int) -> MalformedCause | None:
-    start = len(text) - len(text.lstrip())
+    start = len(text) - len(text.lstrip(_BLANKS))
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from explorer.core.errors import CorruptDeletionVector, UnsupportedFeature
 from explorer.core.protocol.actions import DeletionVectorDescriptor, DeletionVectorId
+from explorer.core.protocol.counted import counted
 from explorer.core.protocol.file_locations import place_of
 from explorer.core.protocol.file_paths import decode_path
 from explorer.core.protocol.limits import check_masked_rows
@@ -62,8 +63,11 @@ def read_rows(
         ) from error
 
 
-def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
+def check_descriptor(descriptor: DeletionVectorDescriptor, records: int | None = None) -> None:
     """Check all that a descriptor shows by itself: its location and numbers, and the bitmap of one that is inline.
+
+    Args:
+        records: The number of rows of its file by the statistics; None if not known.
 
     Raises:
         CorruptDeletionVector: No reader can use it.
@@ -71,6 +75,20 @@ def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
         LimitExceeded: It masks more rows than are listed here.
     """
     where = location(descriptor.id)
+    _check_numbers(descriptor)
+    if where is not None and not descriptor.offset:
+        raise _corrupt(
+            descriptor.id, f"its offset is {'missing' if descriptor.offset is None else 0}, and the first is 1"
+        )
+    if where is None:
+        rows = decode_bitmap(_inline_bytes(descriptor), descriptor.id)
+        _check_rows(rows, descriptor)
+        if records is not None and len(rows) and rows[-1] >= records:
+            reason = f"it masks row {int(rows[-1])}, but the file's statistics count {counted(records, 'row')}"
+            raise _corrupt(descriptor.id, reason)
+
+
+def _check_numbers(descriptor: DeletionVectorDescriptor) -> None:
     numbers = {
         "sizeInBytes": descriptor.size_in_bytes,
         "cardinality": descriptor.cardinality,
@@ -79,8 +97,6 @@ def check_descriptor(descriptor: DeletionVectorDescriptor) -> None:
     for name, value in numbers.items():
         if value < 0:
             raise _corrupt(descriptor.id, f"its {name} is {value}")
-    if where is None:
-        _check_rows(decode_bitmap(_inline_bytes(descriptor), descriptor.id), descriptor)
 
 
 def location(vector: DeletionVectorId) -> str | None:
@@ -210,6 +226,7 @@ def encode_vectors(
 
 
 def _read_rows(store: LogStore, descriptor: DeletionVectorDescriptor) -> RowIndexes:
+    _check_numbers(descriptor)
     if descriptor.storage_type == "i":
         data = _inline_bytes(descriptor)
     else:

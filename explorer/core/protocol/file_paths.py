@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from posixpath import normpath
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -70,13 +71,18 @@ def decode_path(path: str) -> str:
 
 
 def canonical_key(path: str) -> str:
-    """Return the common key of all spellings of one file in reconciliation: the decoded location."""
+    """Return the common key of all spellings of one file in reconciliation: the decoded location.
+
+    Of a relative path, empty segments and those of dots are left out (D-20), as the reference does.
+    """
     # Every file action passes here, so the check of the path is not a call of `needs_decoding`.
+    if ("//" in path or "./" in path) and not is_absolute(path):
+        path = normpath(path)
     return decode_path(path) if "%" in path or ":" in path else path
 
 
 def other_spelling(path: str, other: str) -> bool:
-    """Return whether two paths of one file are two for clients that compare URIs: their escapes differ."""
+    """Return whether two paths of one file are two for clients that compare texts: escapes or empty segments differ."""
     return path != other and _as_uri(path) != _as_uri(other)
 
 

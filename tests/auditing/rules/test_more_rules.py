@@ -353,6 +353,10 @@ def test_names_that_differ_only_by_case_are_wrong_in_structs_too() -> None:
     assert (finding.severity, "s.x and s.X" in _said(finding)) == ("error", True)
     top = _described([{"name": "a", "type": "long"}, {"name": "A", "type": "long"}])
     assert "a and A" in _said(_found(_of(top), "case-names"))
+    same = _found(_of(_described([{"name": "a", "type": "long"}, {"name": "a", "type": "string"}])), "case-names")
+    assert (same.severity, same.title) == ("error", "Two columns have the name a")
+    assert same.remedy is not None
+    assert same.remedy.intent is None
 
 
 # --- layout and look-ups

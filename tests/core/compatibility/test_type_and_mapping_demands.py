@@ -13,6 +13,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.demands import (
     EMPTY_STRING,
     LIKE_NAMES,
+    NO_FIELD_METADATA,
     ONLY_PARTITION_COLUMNS,
     PARTITION_TWICE,
     PROPERTY_READ,
@@ -57,6 +58,8 @@ def _reads(table: explorer.Table) -> dict[str, str]:
         ([column("b", "char(3)")], {}, "type char", "yes no no"),
         ([], {"partition_columns": ("k",)}, ONLY_PARTITION_COLUMNS, "yes yes yes"),
         ([column("b", "varchar(3)")], {}, "type varchar", "yes no no"),
+        ([column("b", "decimal")], {}, "type decimal without digits", "yes no no"),
+        ([{"name": "b", "type": "long", "nullable": True}], {}, NO_FIELD_METADATA, "yes no no"),
         ([column("b", "decimal(10,-2)")], {}, "type decimal(10,-2)", "unknown unknown unknown"),
     ],
 )

@@ -116,3 +116,16 @@ def test_absolute_paths_are_told_from_relative_ones(path: str) -> None:
 @pytest.mark.parametrize("location", ["a b", "x=%3A/y", "ä#?{}[]", "100%", "a+b;c&d,e", "col=a:b"])
 def test_encoding_is_undone_by_decoding(location: str) -> None:
     assert decode_path(encode_path(location)) == location
+
+
+@pytest.mark.parametrize("digits", ["9223372036854775808", "9" * 20, "9" * 30, "1" + "0" * 1000])
+@pytest.mark.parametrize("end", [".json", ".crc", ".checkpoint.parquet", f".{UUID}.json"])
+def test_a_number_beyond_64_bits_is_no_version(digits: str, end: str) -> None:
+    assert parse_log_name(digits + end) is None
+    assert parse_log_name(f"{0:020d}.{digits}.compacted.json") is None
+
+
+def test_the_largest_number_is_one() -> None:
+    path = parse_log_name(f"{2**63 - 1:020d}.json")
+    assert path is not None
+    assert path.version == 2**63 - 1

@@ -8,6 +8,7 @@ import pytest
 
 import explorer
 from explorer.core.protocol.file_paths import other_spelling
+from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, Line, add, new_store, remove, write
 
 PLAIN, ESCAPED = add("d=1/a.parquet", 10), add("d%3D1/a.parquet", 10)
@@ -64,3 +65,33 @@ def test_escapes_decide_and_neither_their_case_nor_the_local_scheme() -> None:
     assert other_spelling("s3://b/a", "s3a://b/a")
     assert not other_spelling("a%3ab", "a%3Ab")
     assert not other_spelling("FILE://localhost/a", "/a")
+
+
+@pytest.mark.conformance("PATH-004")
+@pytest.mark.parametrize(
+    ("commits", "here", "elsewhere"),
+    [
+        # Of each, delta-spark 4.4.0 reads as many rows as are read here, and delta-kernel and DuckDB the others.
+        ([[add("d//a.parquet", 10), add("d/a.parquet", 10)]], 10, 20),
+        ([[add("./a.parquet", 10)], [add("a.parquet", 10)]], 10, 20),
+        ([[add("d/../a.parquet", 10)], [remove("a.parquet")]], 0, 10),
+        ([[add("d/a.parquet", 10)], [remove("d/./a.parquet")]], 0, 10),
+    ],
+)
+def test_segments_that_are_empty_or_dots_are_no_other_file(
+    commits: list[list[Line]], here: int, elsewhere: int
+) -> None:
+    table = _table(*commits)
+    found = table.snapshot().contested
+    assert table.snapshot().num_records == here
+    assert found is not None
+    assert (found.rows, found.other_rows) == (here, elsewhere)
+    assert "delta-kernel" in found.message
+
+
+@pytest.mark.parametrize("path", ["./a.parquet", "d//a.parquet", "d/../a.parquet"])
+def test_a_checkpoint_is_read_as_its_commits(path: str) -> None:
+    store = new_store()
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add(path, 10)], "classic")
+    write(store, {2: [remove("d/a.parquet" if "//" in path else "a.parquet")]})
+    assert explorer.Table(store).snapshot().num_files == 0

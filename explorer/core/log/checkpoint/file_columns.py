@@ -45,6 +45,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
 
 # The number of bytes of the paths' text that are searched at once.
 _SLICE: Final = 1 << 16
+_MARKS: Final = (b"%", b":", b"//", b"./")
 
 _EMPTY: Final = strings([""])[0]
 
@@ -187,7 +188,7 @@ def decoded_paths(paths: pa.StringArray) -> pa.StringArray:
 
 
 def _any_special(paths: pa.StringArray) -> bool:
-    """Return whether any path has an escape or a scheme, or begins with a slash, by a search of the raw bytes."""
+    """Return whether any path has an escape, a scheme or an odd segment, or begins with a slash, by its raw bytes."""
     offsets = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset : paths.offset + len(paths) + 1]
     if offsets[0] == offsets[-1]:
         return False
@@ -195,8 +196,8 @@ def _any_special(paths: pa.StringArray) -> bool:
     starts = offsets[:-1][offsets[:-1] < offsets[1:]]
     if (np.frombuffer(data, np.uint8)[starts] == ord("/")).any():
         return True
-    slices = (bytes(data[start : start + _SLICE]) for start in range(int(offsets[0]), int(offsets[-1]), _SLICE))
-    return any(b"%" in part or b":" in part for part in slices)
+    slices = (bytes(data[start : start + _SLICE + 1]) for start in range(int(offsets[0]), int(offsets[-1]), _SLICE))
+    return any(mark in part for part in slices for mark in _MARKS)
 
 
 def unique_ids(vectors: pa.StructArray) -> pa.Array:

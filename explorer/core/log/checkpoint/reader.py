@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from explorer.core.errors import IncompleteCheckpoint
+from explorer.core.log.action_lines import action_lines
 from explorer.core.log.checkpoint.column_cache import ColumnCache, PartCache
 from explorer.core.log.checkpoint.column_types import unusual_columns
 from explorer.core.log.checkpoint.parquet_part import CheckpointPart
@@ -25,6 +26,7 @@ from explorer.core.log.index_cache import IndexCache
 from explorer.core.log.log_path import SIDECAR_FOLDER, LogPath
 from explorer.core.log.log_segment import CompleteCheckpoint
 from explorer.core.log.table_state import TableState
+from explorer.core.log.text_shape import misshapen
 from explorer.core.protocol.actions import DomainMetadata, Metadata, Protocol, Sidecar, TransactionAction
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.decoded_bytes import DecodedBytes
@@ -274,11 +276,18 @@ class CheckpointReader:
         return lines
 
     def _json_objects(self, part: LogPath) -> list[JsonObject]:
-        try:
-            lines = [decode_json(line) for line in self._bytes(part).splitlines() if line.strip()]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise unreadable(part, str(error)) from error
-        return [line for line in lines if isinstance(line, dict)]
+        lines, objects = action_lines(self._bytes(part)), list[JsonObject]()
+        for place, line in enumerate(lines):
+            if not line.strip():
+                continue
+            try:
+                value = decode_json(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                shape = misshapen(lines, place)
+                raise unreadable(part, str(error) if shape is None else shape.cause) from error
+            if isinstance(value, dict):
+                objects.append(value)
+        return objects
 
     def _bytes(self, part: LogPath) -> bytes:
         try:

@@ -62,6 +62,20 @@ def compare_checksum(data: bytes, state: RunningState, info: CommitInfo | None) 
         yield from _differs("txnId", checksum.txn_id, info.txn_id)
 
 
+def lacking_files(data: bytes, files: int) -> str:
+    """Return how many files are lost by a checksum: more than a number that only a checkpoint gives; empty if none.
+
+    Args:
+        data: The file's bytes.
+        files: The number of live files of its version, by the checkpoint before it.
+
+    Raises:
+        ValueError: The file is not a checksum; the text has the reason.
+    """
+    recorded = decode_checksum(data).num_files
+    return f"numFiles is {recorded:,}, the checkpoint gives {files:,}" if recorded > files else ""
+
+
 def compare_totals(data: bytes, protocol: Protocol, metadata: Metadata, files: int, size: int | None) -> Iterator[str]:
     """Yield contents of a checksum file that a version does not have, as far as clients that open it rely on them.
 

@@ -105,9 +105,15 @@ class FileValues:
     def _of_vectors(self, files: LogicalFiles, *, inline: bool) -> Iterator[str]:
         masked = files.select(["raw_path", *_VECTOR])
         kinds = masked["dv_storage_type"]
+        if kinds.null_count == len(kinds):
+            return
+        masked = masked.append_column("num_records", files.select(["num_records"]).column(0))
         masked = masked.filter(pc.match_substring(kinds, pattern="i") if inline else pc.is_valid(kinds))
-        for path, vector in zip(masked["raw_path"].to_pylist(), vector_descriptors(masked), strict=True):
-            if vector is not None and (fault := self._of_vector(vector)):
+        known = zip(
+            masked["raw_path"].to_pylist(), vector_descriptors(masked), masked["num_records"].to_pylist(), strict=True
+        )
+        for path, vector, records in known:
+            if vector is not None and (fault := self._of_vector(vector, records)):
                 yield f"the file {path}: {fault}"
 
     def _use(self, protocol: Protocol | None, metadata: Metadata | None, version: int) -> None:
@@ -124,7 +130,7 @@ class FileValues:
         self._fields = tuple(field for field in fields if field is not None)
 
     def _of_line(self, add: AddLine) -> str:
-        vector = "" if add.deletion_vector is None else self._of_vector(add.deletion_vector)
+        vector = "" if add.deletion_vector is None else self._of_vector(add.deletion_vector, _records(add))
         return _joined([_location_fault(add.path, add.size), vector, self._of_members(add)])
 
     def _of_members(self, add: AddLine) -> str:
@@ -138,19 +144,30 @@ class FileValues:
             self._known[key] = self._of_values(dict(values[0].as_py() or ()))
         return self._known[key]
 
-    def _of_vector(self, vector: DeletionVectorDescriptor) -> str:
+    def _of_vector(self, vector: DeletionVectorDescriptor, records: int | None) -> str:
         """Return why no reader can use a deletion vector, by its descriptor; empty if it shows nothing."""
-        if vector not in self._known:
-            self._known[vector] = ""
+        key = vector, records
+        if key not in self._known:
+            self._known[key] = ""
             try:
-                check_descriptor(vector)
+                check_descriptor(vector, records)
             except ExplorerError as error:
-                self._known[vector] = error.message
-        return self._known[vector]
+                self._known[key] = error.message
+        return self._known[key]
 
     def _of_values(self, values: Mapping[str, str | None]) -> str:
         named = () if self._metadata is None else self._metadata.partition_columns
         return " ".join(_faults(values, self._fields, named))
+
+
+def _records(add: AddLine) -> int | None:
+    """Return the number of rows of a file; None where its statistics do not tell, which may be a fault of their own."""
+    try:
+        (records,) = LineSource([add]).columns(["num_records"])
+    except MalformedAction:
+        return None
+    number: int | None = records[0].as_py()
+    return number
 
 
 def _joined(faults: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from explorer.core.log.log_path import LogPath, commit_name
 from explorer.core.log.log_segment import CompleteCheckpoint, LogListing, arrange_log, list_names
 from explorer.core.log.table_state import TableState
 from explorer.core.log.verify.checkpoint_proof import compare_numbers, differences
-from explorer.core.log.verify.checksums import compare_checksum
+from explorer.core.log.verify.checksums import compare_checksum, lacking_files
 from explorer.core.log.verify.file_values import FileValues
 from explorer.core.log.verify.hash_chain import START, link
 from explorer.core.log.verify.line_contents import unusual_lines
@@ -36,6 +36,7 @@ from explorer.core.log.verify.listed_files import (
     lost_version,
     missing_version,
     orphaned_files,
+    unusual_names,
     without_doubles,
 )
 from explorer.core.log.verify.operation_metrics import commit_totals, compare_metrics
@@ -51,6 +52,7 @@ from explorer.core.protocol.table_properties.registry import CHANGE_DATA_CAPTURE
 
 __all__ = ["BREAKING", "IntegrityReport", "LogProblem", "verify"]
 
+_SPREAD: Final = "an action is written over several lines: delta-spark cannot read this file, other clients do"
 _FORMER: Final = {CHANGE_DATA_CAPTURE.key.lower(): CHANGE_DATA_FEED}
 
 
@@ -97,9 +99,10 @@ def verify(
     text = hint_text(store)
     hint = None if text is None else parse_last_checkpoint(text)
     missing = missing_version(store, listing, paths, text) if answer is None else listing.missing_version
-    if listing.latest < 0 and missing is None:
+    if listing.latest < 0 and missing is None and not problems:
         raise TableNotFound(f"There is no Delta log at {store.root}.", location=store.root)
     problems += orphaned_files(names)
+    problems += unusual_names(names, unique)
     problems += incomplete_checkpoints(paths)
     walk = _LogWalk(store, listing)
     walked = list(walk.problems(check_cancelled))
@@ -126,6 +129,8 @@ class _LogWalk:
         self._info: CommitInfo | None = None
         self._values = FileValues()
         self._proved: set[int] = set()
+        # The checkpoint on which the state rests where the commits before it are gone: its version and its file.
+        self._base: tuple[int, str] | None = None
         self._checkpoints = {
             version: list(checkpoints)
             for version, checkpoints in groupby(listing.checkpoints, lambda each: each.version)
@@ -191,7 +196,7 @@ class _LogWalk:
                 yield LogProblem("former-property", version, commit_name(version), detail)
 
     def _gap(self, first: int, last: int) -> Iterator[LogProblem]:
-        self._state = self._link = self._clock = None
+        self._state = self._link = self._clock = self._base = None
         self._readable.lose()
         count = last - first + 1
         detail = "the commit is missing" if count == 1 else f"the {count} commits up to version {last} are missing"
@@ -299,13 +304,21 @@ class _LogWalk:
             yield LogProblem(kind, version, file, detail)
         other.protocol, other.metadata = small.protocol, small.metadata
         other.transactions, other.domains = dict(small.transactions), dict(small.domains)
+        for part in checkpoint.parts:
+            if part.name.endswith(".json"):
+                yield from self._spread(part)
         if self._state is None:
-            self._state = other
+            self._state, self._base = other, (version, file)
             yield from self._of_files(files, small, version, file)
             return
         self._proved.add(version)
         for detail in differences(other, self._state):
             yield LogProblem("checkpoint-differs", version, file, detail)
+
+    def _spread(self, part: LogPath) -> Iterator[LogProblem]:
+        data = self._store.read(part.path)
+        if action_lines(data) != data.split(b"\n"):
+            yield LogProblem("spread-action", part.version, part.path, _SPREAD)
 
     def _of_files(self, files: LogicalFiles, small: TableState, version: int, file: str) -> Iterator[LogProblem]:
         try:
@@ -324,7 +337,11 @@ class _LogWalk:
         if self._state is None:
             return
         try:
-            for detail in compare_checksum(self._store.read(path.path), self._state, self._info_of(path.version)):
+            data = self._store.read(path.path)
+            if self._base is not None and (lack := lacking_files(data, len(self._state.files))):
+                yield LogProblem("checkpoint-short", *self._base, f"the checksum of version {path.version}: {lack}")
+                return
+            for detail in compare_checksum(data, self._state, self._info_of(path.version)):
                 yield LogProblem("checksum-differs", path.version, path.path, detail)
         except (ValueError, ExplorerError) as error:
             yield LogProblem("unreadable-checksum", path.version, path.path, str(error))
@@ -368,8 +385,5 @@ def _shape(data: bytes, lines: Sequence[bytes], commit: Commit) -> Iterator[tupl
     if not data:
         yield "empty-commit", "the commit has zero bytes: it changes nothing, or its writer was interrupted"
     if lines != data.split(b"\n"):
-        yield (
-            "spread-action",
-            "an action is written over several lines: delta-spark cannot read this commit, other clients do",
-        )
+        yield "spread-action", _SPREAD
     yield from unusual_lines(commit, lines)

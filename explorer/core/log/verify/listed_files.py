@@ -6,7 +6,9 @@ a log raises an error, each fault is a `LogProblem`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Set
+from typing import Final
 
 import msgspec
 
@@ -14,12 +16,17 @@ from explorer.core.errors import ExplorerError
 from explorer.core.log.checkpoint.reader import CheckpointReader
 from explorer.core.log.last_checkpoint import LastCheckpoint, hinted_version
 from explorer.core.log.listed_log import MissingVersion, list_staged, named_by_hint, newest_named
-from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath
+from explorer.core.log.log_path import LAST_CHECKPOINT, LOG_FOLDER, LogFileKind, LogPath, parse_log_name
 from explorer.core.log.log_segment import CompleteCheckpoint, LogListing
 from explorer.core.log.verify.checksums import compare_compaction
 from explorer.core.log.verify.problem import LogProblem
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LogicalFiles
+
+_DIGITS: Final = 20
+_TOO_LARGE: Final = re.compile(r"(?!0)[0-9]{19,}\.(?:json|checkpoint\.)")
+_SKIPPED_BY_ALL: Final = frozenset({LogFileKind.CHECKSUM, LogFileKind.COMPACTION, LogFileKind.STAGED_COMMIT})
+"""Files that no reader needs."""
 
 
 def without_doubles(paths: Iterable[LogPath]) -> tuple[list[LogPath], list[LogProblem]]:
@@ -47,6 +54,19 @@ def orphaned_files(names: Iterable[str]) -> Iterator[LogProblem]:
             yield LogProblem(
                 "orphan-file", None, f"{LOG_FOLDER}/{name}", "a temporary file that its writer left behind"
             )
+
+
+def unusual_names(names: Iterable[str], paths: Iterable[LogPath]) -> Iterator[LogProblem]:
+    """Yield commits and checkpoints that only some clients see, by the number of digits of their version (D-36)."""
+    for name in names:
+        if _TOO_LARGE.match(name) and parse_log_name(name) is None:
+            detail = "its number has more than 64 bits: delta-spark refuses the table, and other clients skip the file"
+            yield LogProblem("unusual-name", None, f"{LOG_FOLDER}/{name}", detail)
+    for path in paths:
+        digits = len(path.name.partition(".")[0])
+        if digits != _DIGITS and path.kind not in _SKIPPED_BY_ALL:
+            detail = f"its version has {digits} digits, not {_DIGITS}: delta-kernel, deltalake and DuckDB skip the file"
+            yield LogProblem("unusual-name", path.version, path.path, detail)
 
 
 def incomplete_checkpoints(paths: Iterable[LogPath]) -> Iterator[LogProblem]:

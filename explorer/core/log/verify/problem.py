@@ -37,10 +37,10 @@ _STEPS: Final[Mapping[str, str]] = {
     "incomplete-checkpoint": "Nothing: readers do without it. You may delete its files.",
     "hint-differs": "Write a checkpoint, which renews the hint.",
     "stale-hint": "Nothing: the next checkpoint renews it.",
-    "unusable-hint": "Nothing: the next checkpoint renews it.",
+    "unusable-hint": "Nothing, unless a version is lost as well: the next checkpoint renews it.",
     "spread-action": "Write a checkpoint, so that clients that read line by line begin after this commit.",
     "empty-commit": "Check its writer: it was interrupted, or the commit changes nothing.",
-    "unknown-action": f"Compare the commit with its source: readers skip the line. {_WRITER}",
+    "unknown-action": f"Compare the commit with its source: readers skip the line, or a part of it. {_WRITER}",
     "missing-member": f"Write a checkpoint with `plan` and `commit`, which adds it: readers begin there. {_WRITER}",
     "checkpoint-types": "After the next commit, write a checkpoint with `plan` and `commit`: readers begin there.",
     "duplicate-action": _WRITER,
@@ -52,7 +52,8 @@ _STEPS: Final[Mapping[str, str]] = {
     "checksum-differs": "Delete the checksum file: clients work without it.",
     "unreadable-checksum": "Delete the checksum file: clients work without it.",
     "compaction-differs": "Delete the compaction: the commits have all actions that it replaces.",
-    "stray-compaction": _HARMLESS,
+    "stray-compaction": "Keep it unless the commits that it names were deleted on purpose: readers skip it.",
+    "unusual-name": "While nobody writes, give its version 20 digits, or move the file out of the log.",
     "orphan-file": _HARMLESS,
     "commit-short": "Compare the rows with their source, then write again what the commit lacks.",
     "metrics-differ": f"Do not rely on the metrics of this commit. {_WRITER}",
@@ -73,7 +74,8 @@ class LogProblem(msgspec.Struct, frozen=True):
             ``empty-partition-value`` (an empty string, which only some clients take for NULL),
             ``damaged-checkpoint`` (it cannot be read, and readers that can begin earlier do without it),
             ``hint-differs`` (the hint states other numbers than its checkpoint has), ``empty-commit`` (a commit of
-            zero bytes), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
+            zero bytes), ``unusual-name`` (a version with more or fewer than 20 digits, which some
+            clients skip), ``spread-action`` (an action is written over several lines), ``unknown-action`` (a line is
             not one action of the protocol), ``missing-member`` (an action lacks a member that the protocol requires,
             and some clients refuse it), ``checkpoint-types`` (a checkpoint has columns of other types than the
             protocol's, and some clients refuse it),

@@ -27,6 +27,8 @@ SILENT = {
     "nothing": b"",
     "another member": b'{"lastVersion":5,"size":4}',
     "no number": b'{"version":true}',
+    "a power": b'{"version":5e0,"size":4}',
+    "a number beyond 64 bits": b'{"version":99999999999999999999999,"size":4}',
     "an older version": b'{"version":1,"size":',
 }
 DESCRIPTION = {"kind": "set-description", "description": "x"}

@@ -164,3 +164,45 @@ def test_a_trace_beyond_a_checkpoint_that_the_hint_names_is_found(tmp_path: Path
         table.snapshot()
     with pytest.raises(VersionGap, match="names version 2"):
         table.history()
+
+
+@pytest.mark.parametrize("name", ["9" * 20 + ".json", "9" * 25 + ".crc", "9" * 20 + ".checkpoint.parquet"])
+def test_a_number_beyond_64_bits_tells_of_no_version(tmp_path: Path, name: str) -> None:
+    store = open_store(tmp_path)
+    write(store, {0: (PROTOCOL, METADATA, add("a"))})
+    store.put_if_absent(f"_delta_log/{name}", b"{}")
+    table = explorer.Table(store)
+    assert table.snapshot().version == 0
+    assert len(table.history()) == 1
+    assert table.audit().findings == ()
+    # delta-spark 4.4.0 reads all these numbers, and refuses the table; it needs no checksum.
+    refused = () if name.endswith(".crc") else ("unusual-name",)
+    assert tuple(each.kind for each in table.verify().problems) == refused
+
+
+@pytest.mark.parametrize("trace", ["a hint", "a compaction"])
+def test_no_next_step_gives_away_the_trace_of_a_lost_version(tmp_path: Path, trace: str) -> None:
+    steps = [each.next_step for each in verify(_log(tmp_path, trace)).problems]
+    assert len(steps) == 2
+    kept = ("Restore the missing log files", "unless a version is lost", "Keep it unless")
+    assert all(any(text in step for text in kept) for step in steps)
+
+
+@pytest.mark.parametrize("digits", [19, 21])
+def test_a_commit_that_only_some_clients_see_is_named(tmp_path: Path, digits: int) -> None:
+    # deltalake 1.6.6 and DuckDB read version 0, where delta-spark reads version 1 too.
+    store = open_store(tmp_path)
+    write(store, {0: (PROTOCOL, METADATA, add("a"))})
+    store.put_if_absent(f"_delta_log/{1:0{digits}d}.json", lines([add("b")]))
+    table = explorer.Table(store)
+    assert table.snapshot().version == 1
+    (problem,) = table.verify().problems
+    assert (problem.kind, problem.version, problem.breaking) == ("unusual-name", 1, False)
+    assert f"{digits} digits" in problem.detail
+
+
+def test_two_commits_of_the_only_version_are_verified(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    write(store, {0: (PROTOCOL, METADATA, add("a"))})
+    store.put_if_absent("_delta_log/0.json", lines([add("b")]))
+    assert [(each.kind, each.breaking) for each in verify(store).problems] == [("two-names", True)]

@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,9 +15,11 @@ import pytest
 import explorer
 from explorer.core.compatibility.access import verdict_of
 from explorer.core.compatibility.client_facts import client_facts
-from explorer.core.errors import CorruptTable, IncompleteCheckpoint
+from explorer.core.errors import CorruptDeletionVector, CorruptTable, IncompleteCheckpoint
 from explorer.core.log.log_path import checkpoint_name
 from explorer.core.log.verify.integrity import verify
+from explorer.core.protocol.actions import DeletionVectorDescriptor
+from explorer.core.protocol.deletion_vectors import encode_bitmap, z85_encode
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.partition_values import parse_partition_value
 from explorer.core.protocol.schema.data_types import PrimitiveType
@@ -259,3 +263,47 @@ def test_a_newest_checkpoint_of_such_types_is_an_error_of_the_audit_unasked() ->
     found = [each for each in changed.audit().findings if each.rule == "log-faults"]
     assert [each.severity for each in found] == ["error"]
     assert "log-faults" not in {each.rule for each in explorer.Table(store).audit().findings}
+
+
+_BITMAP = encode_bitmap(np.array([3, 29], np.uint64))
+_INLINE = {
+    "storageType": "i",
+    "pathOrInlineDv": z85_encode(_BITMAP),
+    "sizeInBytes": len(_BITMAP),
+    "cardinality": 2,
+}
+_STORED = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "sizeInBytes": 34, "cardinality": 2}
+
+
+@pytest.mark.parametrize(
+    ("vector", "records", "said"),
+    [
+        (_INLINE, 29, "it masks row 29, but the file's statistics count 29 rows"),
+        (_INLINE, 1, "it masks row 29, but the file's statistics count 1 row"),
+        (_STORED | {"offset": 0}, 9, "its offset is 0, and the first is 1"),
+        (_STORED, 9, "its offset is missing, and the first is 1"),
+    ],
+)
+@pytest.mark.parametrize("shape", ["", "classic"])
+def test_vectors_that_the_reader_refuses_by_the_log_alone_are_found(
+    vector: dict[str, Any], records: int, said: str, shape: str
+) -> None:
+    masked = add("f", records, vector=msgspec.convert(vector, DeletionVectorDescriptor))
+    store = new_store()
+    if shape:
+        write_checkpoint(store, 1, [MASKED, METADATA, masked], "classic")
+    else:
+        write(store, {0: (MASKED, METADATA), 1: (masked,)})
+    (problem,) = verify(store).problems
+    assert (problem.kind, problem.version, problem.breaking) == ("invalid-file-values", 1, True)
+    assert said in problem.detail
+    with pytest.raises(CorruptDeletionVector):
+        explorer.Table(store).snapshot().deletion_vector_rows("f")
+
+
+@pytest.mark.parametrize("records", [30, None])
+def test_a_vector_of_rows_that_the_file_may_have_is_no_problem(records: int | None) -> None:
+    masked = add("f", records, vector=msgspec.convert(_INLINE, DeletionVectorDescriptor))
+    store = new_store()
+    write(store, {0: (MASKED, METADATA), 1: (masked,)})
+    assert verify(store).problems == ()

@@ -15,4 +15,4 @@ def test_each_kind_has_a_step_and_breaking_ones_say_how_the_log_comes_back() -> 
     assert BREAKING < KINDS
     steps = {kind: LogProblem(kind, 1, "f", "d").next_step for kind in KINDS}
     assert all(step.endswith(".") for step in steps.values())
-    assert len(steps) == 39
+    assert len(steps) == 40

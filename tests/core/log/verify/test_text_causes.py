@@ -35,6 +35,8 @@ def _found(data: bytes) -> list[tuple[str, int | None]]:
     ("data", "cause"),
     [
         (b"\0" * 400, "contains only NUL bytes"),
+        ("\u00a0\n".encode() + WHOLE, "white space that JSON does not have"),
+        (b"\f\n" + WHOLE, "white space that JSON does not have"),
         (WHOLE + b"\0" * 64, "contains only NUL bytes"),
         (b"\0" + WHOLE, "begins with NUL bytes"),
         (WHOLE.decode().encode("utf-16-le"), "encoded in UTF-16"),

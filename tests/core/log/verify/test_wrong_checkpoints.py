@@ -10,14 +10,14 @@ import pytest
 
 import explorer
 from explorer.core.errors import IncompleteCheckpoint
-from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, commit_name, replaced_name
+from explorer.core.log.log_path import LAST_CHECKPOINT, checkpoint_name, checksum_name, commit_name, replaced_name
 from explorer.core.log.verify.integrity import verify
 from explorer.core.protocol.log_store import LogStore
 from explorer.storage import open_store
 from tests.support.logs.checkpoint_shapes import Shape, write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, table, write
 
-WHOLE = [PROTOCOL, METADATA, add("a"), add("b"), add("c")]
+WHOLE: list[Any] = [PROTOCOL, METADATA, add("a"), add("b"), add("c")]
 LIVE = {("a", None), ("b", None), ("c", None), ("d", None)}
 CHECKPOINT = {"kind": "checkpoint"}
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -154,3 +154,49 @@ def test_a_commit_of_zero_bytes_is_read_with_a_finding(tmp_path: Any) -> None:
     assert explorer.Table(store).snapshot().version == 1
     assert [(each.kind, each.version, each.breaking) for each in verify(store).problems] == [("empty-commit", 1, False)]
     assert table({0: (PROTOCOL, METADATA), 1: ()}).verify().problems == ()
+
+
+def _checksum(files: int) -> bytes:
+    return json.dumps({"tableSizeBytes": files, "numFiles": files, "numMetadata": 1, "numProtocol": 1}).encode()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_checksum_with_more_files_than_the_checkpoint_that_alone_gives_them_shows_that_rows_are_lost(
+    version: int,
+) -> None:
+    store = new_store()
+    write_checkpoint(store, 2, WHOLE[:-1], "classic")
+    write(store, {3: (add("d"),)})
+    store.put(checksum_name(version), _checksum(version + 1))
+    (problem,) = verify(store).problems
+    assert (problem.kind, problem.version, problem.breaking) == ("checkpoint-short", 2, True)
+    assert f"the checksum of version {version}" in problem.detail
+    found = {each.rule: each for each in explorer.Table(store).audit().findings}
+    assert found["checkpoint-differs"].severity == "error"
+    assert found["checkpoint-differs"].remedy is not None
+
+
+def test_a_checksum_that_commits_contradict_or_that_has_fewer_files_is_itself_wrong() -> None:
+    whole = new_store()
+    _log(whole, WHOLE)
+    whole.put(checksum_name(3), _checksum(9))
+    assert _kinds(whole) == {"checksum-differs"}
+    store = new_store()
+    write_checkpoint(store, 2, WHOLE, "classic")
+    store.put(checksum_name(2), _checksum(1))
+    assert _kinds(store) == {"checksum-differs"}
+
+
+def test_a_checkpoint_whose_actions_are_over_several_lines_is_read_and_named() -> None:
+    store = new_store()
+    (*_, path) = _log(store, WHOLE, "v2-json")
+    spread = [json.dumps(json.loads(line), indent=1) for line in store.read(path).splitlines()]
+    store.put(path, "\n".join(spread).encode())
+    store.delete(commit_name(0))
+    store.delete(commit_name(1))
+    store.delete(commit_name(2))
+    assert paths(explorer.Table(store).snapshot()) == LIVE
+    assert [(each.kind, each.file) for each in verify(store).problems] == [("spread-action", path)]
+    store.put(path, b"\xef\xbb\xbf" + store.read(path))
+    with pytest.raises(IncompleteCheckpoint, match="byte-order mark"):
+        explorer.Table(store).snapshot()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.core.errors import RequestError
+from explorer.core.errors import RequestError, StorageError
 from explorer.core.log.log_segment import LogListing
 from explorer.core.protocol.deletion_vectors import location
 from explorer.core.versions.lifetimes.lifetimes import Lifetimes
@@ -226,3 +226,16 @@ def test_a_retention_past_the_calendar_is_no_date() -> None:
     kept = "VACUUM keeps it for 3,000,000 days, past the year 9999"
     assert first["reason"] == f"file a was removed in version 1; {kept}"
     assert last["reason"] == "the newest version"
+
+
+def test_a_folder_in_the_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    small_logs.write(store, {0: (PROTOCOL, METADATA, add("a.parquet"), add("b.parquet"))})
+    (tmp_path / "a.parquet").mkdir()
+    (tmp_path / "b.parquet").write_bytes(b"x")
+    assert absent(store, ["a.parquet", "b.parquet"]) == {"a.parquet"}
+    table = explorer.Table(store)
+    found = {each.rule: each for each in table.audit(check_files=True).findings}
+    assert found["missing-files"].files == 1
+    with pytest.raises(StorageError, match="a folder, not a file"):
+        store.open_input("a.parquet")
