@@ -93,7 +93,7 @@ def _wanted(message: Message, view: TableView, window: Window) -> AnyPin:
 
 def _rows(work: RowsWork, view: TableView) -> RowsPin:
     """Return the rows of the table that were read last, as they were shown."""
-    request, listing = work.asked, work.listing_required(view)
+    request, listing = work.listing_required(view)
     rows = msgspec.json.decode(listing.to_json(), type=list[dict[str, Any]])
     return RowsPin(version=request.version, where=request.where, rows=tuple(rows[:_MOST_ROWS]))
 

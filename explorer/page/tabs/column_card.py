@@ -18,7 +18,7 @@ from explorer.views.columns.column_work import ColumnGlances, ColumnProfiles, Re
 from explorer.views.columns.glance import ColumnGlance
 from explorer.views.columns.value_bars import Narrowing, ValuesGlance, values_glance
 from explorer.views.listing import Listing
-from explorer.views.rows.row_work import PagedRows
+from explorer.views.rows.row_work import RowsRead
 from explorer.views.rows.spark_work import WorkState
 
 _LONGEST_NAME: Final = 1_000
@@ -113,7 +113,7 @@ class CardDrawing:
     shared: SharedState
 
 
-def heading_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, listing: Listing) -> Headings:
+def heading_of(view: TableView, address: Address, work: WindowWork, rows: RowsRead, listing: Listing) -> Headings:
     """Return what stands above the columns of rows that are shown."""
     snapshot = view.facts.snapshot(_version(view, rows))
     by_name = {field.name: field for field in snapshot.schema.fields}
@@ -132,7 +132,7 @@ def heading_of(view: TableView, address: Address, work: WindowWork, rows: PagedR
     return Headings(columns, read.reading, problem, Filters(address))
 
 
-def card_of(view: TableView, address: Address, work: WindowWork, rows: PagedRows, name: str) -> CardDrawing | None:
+def card_of(view: TableView, address: Address, work: WindowWork, rows: RowsRead, name: str) -> CardDrawing | None:
     """Return the card of a column; None where no column is asked for."""
     if not name:
         return None
@@ -166,16 +166,16 @@ def list_glances(view: TableView, work: WindowWork, names: Sequence[str]) -> Rea
     return replace(read, columns={name: glance.without_values() for name, glance in read.columns.items()})
 
 
-def rows_are_of(view: TableView, rows: PagedRows) -> bool:
+def rows_are_of(view: TableView, rows: RowsRead) -> bool:
     """Return whether rows that were read are of the version on show."""
     return rows.page is not None and rows.is_of(view) and rows.asked is not None and rows.asked.version == view.version
 
 
-def _version(view: TableView, rows: PagedRows) -> int:
+def _version(view: TableView, rows: RowsRead) -> int:
     return view.version if rows.asked is None else rows.asked.version
 
 
-def _row_values(work: WindowWork, rows: PagedRows, column: LeafColumn) -> ValuesGlance | None:
+def _row_values(work: WindowWork, rows: RowsRead, column: LeafColumn) -> ValuesGlance | None:
     page = rows.page
     values = None if page is None else work.of(CardWork).row_values.of(page, column)
     if values is None:

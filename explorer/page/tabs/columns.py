@@ -22,7 +22,7 @@ def _columns(view: TableView, address: Address, work: WindowWork) -> Tab:
         "lines": len(lines_of(view.facts)),
         "shown_lines": RIVER_LINES,
         "hazards": _hazards(view),
-        "column_card": card_of(view, address, work, work.of(RowsWork).paged, address.column or address.card),
+        "column_card": card_of(view, address, work, work.of(RowsWork).read, address.column or address.card),
     }
     shown = listed(columns_listing(view.facts, view.version), address)
     names = [row["name"] for row in shown["page"].rows]

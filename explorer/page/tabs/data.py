@@ -17,7 +17,7 @@ from explorer.page.tabs.row import row_links
 from explorer.page.window import Handler, Message, Window, WindowWork
 from explorer.views import TableView
 from explorer.views.listing import MOST_OFFERED, Listing
-from explorer.views.rows.row_work import PagedRows, RowsRequest, rows_estimate
+from explorer.views.rows.row_work import PagedRows, RowsRead, RowsRequest, rows_estimate
 from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.views.table.overview import top_fields
 
@@ -60,9 +60,9 @@ class RowsWork:
         self._rows.cancel()
 
     @property
-    def paged(self) -> PagedRows:
-        """The page that is read, or was read last."""
-        return self._rows
+    def read(self) -> RowsRead:
+        """What is being read, or was read last."""
+        return self._rows.read
 
     @property
     def asked(self) -> RowsRequest:
@@ -71,48 +71,49 @@ class RowsWork:
         Raises:
             RequestError: Nothing was.
         """
-        if self._rows.asked is None:
+        if (asked := self.read.asked) is None:
             raise RequestError("No rows have been read yet.", field="list")
-        return self._rows.asked
+        return asked
 
-    def listing_required(self, view: TableView) -> Listing:
-        """Return the rows that were read of the table of a view.
+    def listing_required(self, view: TableView) -> tuple[RowsRequest, Listing]:
+        """Return what was asked for, and the rows that were read of the table of a view.
 
         Raises:
             RequestError: None were; those of another table, which this window has shown before, are not its rows.
         """
-        if not self._rows.is_of(view) or (listing := self._rows.listing()) is None:
+        read = self.read
+        if read.asked is None or not read.is_of(view) or (listing := read.listing()) is None:
             raise RequestError("No rows have been read yet.", field="list")
-        return listing
+        return read.asked, listing
 
-    def values(self, view: TableView, address: Address) -> dict[str, Any]:
+    def values(self, view: TableView, address: Address, read: RowsRead) -> dict[str, Any]:
         """Return the values of the Data tab's template."""
         snapshot = view.facts.snapshot(view.version)
-        request, mine = self._rows.asked, self._rows.is_of(view)
-        full = self._rows.listing() if mine and snapshot.num_files else None
+        mine = read.is_of(view)
+        full = read.listing() if mine and snapshot.num_files else None
         listing = arranged(full, address) if full is not None else None
         shown = narrowed(listing, pinned(listing, address, _marks(listing)))
         return {
             "columns": top_fields(snapshot, MOST_OFFERED),
             "about": f"{fmt.quantity(live_rows(snapshot), 'row')} in {fmt.plural(snapshot.num_files, 'file')}",
-            "estimate": rows_estimate(snapshot, address.where, by_spark=mine and self._rows.needs_spark is not None),
+            "estimate": rows_estimate(snapshot, address.where, by_spark=mine and read.needs_spark is not None),
             "lost": bool(view.facts.lost_data(view.version)),
             "alerts": view.facts.alerts(view.version),
             "available": snapshot.num_files > 0,
             "has_masked": snapshot.num_deleted_records > 0,
             "engine": engine_state(),
             "job": self._state(view, address),
-            "asked": request if mine else None,
-            "rows": self._rows.page,
-            "needs_spark": self._rows.needs_spark if mine else None,
-            "earlier": self._rows.has_earlier,
-            "later": self._rows.has_later,
+            "asked": read.asked if mine else None,
+            "rows": read.page,
+            "needs_spark": read.needs_spark if mine else None,
+            "earlier": read.has_earlier,
+            "later": read.has_later,
             **shown,
             "row_links": row_links(view, address, listing, shown["page"].rows if shown["page"] else ()),
         }
 
     def _state(self, view: TableView, address: Address) -> WorkState:
-        if self._rows.is_of(view) and self._turned_at == _asked_at(view, address):
+        if self.read.is_of(view) and self._turned_at == _asked_at(view, address):
             return self._rows.state
         return self._rows.state_of(view, address.where, masked=address.masked == "1")
 
@@ -128,10 +129,11 @@ def _asked_at(view: TableView, address: Address) -> tuple[object, ...]:
 
 def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
     reader = work.of(RowsWork)
-    values, rows = reader.values(view, address), reader.paged
+    read = reader.read
+    values = reader.values(view, address, read)
     listing = values["listing"]
-    values["headings"] = None if listing is None else heading_of(view, address, work, rows, listing)
-    values["column_card"] = card_of(view, address, work, rows, address.card)
+    values["headings"] = None if listing is None else heading_of(view, address, work, read, listing)
+    values["column_card"] = card_of(view, address, work, read, address.card)
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
@@ -143,7 +145,8 @@ def _open(window: Window) -> None:
 
 
 def _export(view: TableView, address: Address, work: WindowWork) -> Listing:
-    return arranged(work.of(RowsWork).listing_required(view), address)
+    _, listing = work.of(RowsWork).listing_required(view)
+    return arranged(listing, address)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:

@@ -63,6 +63,47 @@ class RowsRequest:
         return f"Rows of {self.place[0]} at version {self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """What is being read, or was read last, at one moment: one drawing of a page takes one.
+
+    Attributes:
+        asked: What was asked for; None before the first time.
+        result: The rows, or why they wait for Spark; None before the first read, and while the next page is being read.
+        has_earlier: Whether there is a page before.
+    """
+
+    asked: RowsRequest | None
+    result: RowPage | SparkOnly | None
+    has_earlier: bool
+
+    @property
+    def page(self) -> RowPage | None:
+        """The rows."""
+        return None if isinstance(self.result, SparkOnly) else self.result
+
+    @property
+    def needs_spark(self) -> SparkOnly | None:
+        """Why the rows that were opened wait for Spark; None where they do not."""
+        return self.result if isinstance(self.result, SparkOnly) else None
+
+    @property
+    def has_later(self) -> bool:
+        """Whether there is a page after."""
+        return self.page is not None and self.page.following is not None
+
+    def is_of(self, view: ChosenVersions) -> bool:
+        """Return whether the request belongs to the table of a view."""
+        asked = self.asked
+        return asked is not None and (asked.place, asked.table_id) == (view.facts.place, _table_id(view))
+
+    def listing(self) -> Listing | None:
+        """Return the rows, if there are any."""
+        if self.page is None or self.asked is None:
+            return None
+        return rows_listing(f"rows-v{self.asked.version}", self.page.table, self.page.places)
+
+
 class PagedRows:
     """At most one page of the rows of a version.
 
@@ -77,7 +118,7 @@ class PagedRows:
     def open(self, view: ChosenVersions, *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version where that needs no Spark, unless that was done before."""
         request = _rows_request(view, "", masked=masked)
-        if self.asked == request:
+        if self._work.key == request:
             return
         self._begins = [None]
 
@@ -97,7 +138,8 @@ class PagedRows:
         Raises:
             RequestError: There is none.
         """
-        request, page = self.asked, self.page
+        read = self.read
+        request, page = read.asked, read.page
         following = page.following if page is not None else None
         other_table = request is None or request.place != view.facts.place
         if request is None or other_table or page is None or (len(self._begins) < 2 if back else not following):
@@ -110,14 +152,10 @@ class PagedRows:
         self._work.cancel()
 
     @property
-    def asked(self) -> RowsRequest | None:
+    def read(self) -> RowsRead:
         """What is being read, or was read last."""
-        return self._work.key if isinstance(self._work.key, RowsRequest) else None
-
-    def is_of(self, view: ChosenVersions) -> bool:
-        """Return whether the current or last request belongs to the table of a view."""
-        request = self.asked
-        return request is not None and (request.place, request.table_id) == (view.facts.place, _table_id(view))
+        asked, result = self._work.answer
+        return RowsRead(asked if isinstance(asked, RowsRequest) else None, result, len(self._begins) > 1)
 
     @property
     def state(self) -> WorkState:
@@ -126,37 +164,9 @@ class PagedRows:
 
     def state_of(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> WorkState:
         """Return how far the read is; idle if it is of another table, version or condition."""
-        mine = self.asked == _rows_request(view, where, masked=masked)
-        return self.state if mine and self.needs_spark is None else WorkState()
-
-    @property
-    def page(self) -> RowPage | None:
-        """What was read last; None before the first read, and while the next page is being read."""
-        result = self._work.result
-        return None if isinstance(result, SparkOnly) else result
-
-    @property
-    def needs_spark(self) -> SparkOnly | None:
-        """Why the rows that were opened wait for Spark; None where they do not."""
-        result = self._work.result
-        return result if isinstance(result, SparkOnly) else None
-
-    @property
-    def has_earlier(self) -> bool:
-        """Whether there is a page before."""
-        return len(self._begins) > 1
-
-    @property
-    def has_later(self) -> bool:
-        """Whether there is a page after."""
-        return self.page is not None and self.page.following is not None
-
-    def listing(self) -> Listing | None:
-        """Return the rows that were read, if any were."""
-        page, request = self.page, self.asked
-        if page is None or request is None:
-            return None
-        return rows_listing(f"rows-v{request.version}", page.table, page.places)
+        read = self.read
+        mine = read.asked == _rows_request(view, where, masked=masked)
+        return self.state if mine and read.needs_spark is None else WorkState()
 
     def _read(self, view: ChosenVersions, request: RowsRequest, begin: RowPosition | None) -> None:
         def make() -> Job[Any] | ReadyResult[Any]:
@@ -232,8 +242,9 @@ class RangeChanges:
 
     def state(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool) -> WorkState:
         """Return how far the read is; idle if it is of another range, or waits for Spark."""
-        mine = self._work.key == _changes_key(view, keys, where, inferred=inferred)
-        return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
+        key, result = self._work.answer
+        mine = key == _changes_key(view, keys, where, inferred=inferred)
+        return self._work.state if mine and not isinstance(result, SparkOnly) else WorkState()
 
     def shareable(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool) -> Shareable:
         """Return what was read as others can open it."""
@@ -242,10 +253,9 @@ class RangeChanges:
 
     def listing(self, view: ChosenVersions) -> Listing | None:
         """Return the changes that were read of the table of a view, if any were."""
-        key = self._work.key
+        key, result = self._work.answer
         if not isinstance(key, tuple) or key[:2] != (view.facts.place, _table_id(view)):
             return None
-        result = self._work.result
         if not isinstance(result, ChangePreview):
             return None
         first, last = (result.versions[place].version if result.versions else 0 for place in (0, -1))
@@ -297,8 +307,9 @@ class ComparedRows:
 
     def state(self, view: ChosenVersions, keys: str) -> WorkState:
         """Return how far the comparison is; idle if it is another one, or waits for Spark."""
-        mine = self._work.key == _ends_key(view, keys)
-        return self._work.state if mine and not isinstance(self._work.result, SparkOnly) else WorkState()
+        key, result = self._work.answer
+        mine = key == _ends_key(view, keys)
+        return self._work.state if mine and not isinstance(result, SparkOnly) else WorkState()
 
     def shareable(self, view: ChosenVersions, keys: str) -> Shareable:
         """Return what was compared as others can open it."""

@@ -141,7 +141,14 @@ class SparkWork(Generic[Result]):
 
     def about(self, key: Hashable) -> Result | None:
         """Return the result, if it is about this."""
-        return self.result if self.key == key else None
+        answered, result = self.answer
+        return result if answered == key else None
+
+    @property
+    def answer(self) -> tuple[Hashable, Result | None]:
+        """What the job, or its result, is about, and that result: both of one moment."""
+        with self._lock:
+            return self.key, self.result
 
     @property
     def state(self) -> WorkState:

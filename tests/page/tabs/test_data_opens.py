@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from explorer.core.errors import RequestError
-from explorer.page.tabs.data import RowsWork
-from explorer.views.rows.spark_work import engine_state
+from explorer.page.address import Address
+from explorer.page.tabs.data import TAB, RowsWork
+from explorer.views.rows import row_work
+from explorer.views.rows.row_work import PagedRows
+from explorer.views.rows.spark_work import WorkState, engine_state
 from explorer.web.served_tables import Catalog
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.spark_tables import DataFile, column, struct, write_table
@@ -47,6 +52,37 @@ def test_the_tab_opens_with_the_first_rows_and_starts_no_spark(root: Path) -> No
     assert "row 2<" not in lead
     assert "Next 100 rows" in lead
     assert engine_state()["state"] == before
+
+
+def test_a_page_that_is_drawn_while_another_read_begins_shows_what_it_began_with(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Window(Catalog([str(root)]), "?t=w/t")
+    shown(window, "?t=w/t&tab=data", "row 101<")
+    view, work = window.session.view, window.session.work.of(RowsWork)
+    assert view is not None
+    state_of, first_rows, drawn = PagedRows.state_of, row_work.first_rows, threading.Event()
+    begun: list[bool] = []
+
+    def meanwhile(*arguments: Any, **options: Any) -> WorkState:
+        state = state_of(*arguments, **options)
+        if not begun:
+            begun.append(True)
+            work.start(view, Address.parse("?t=w/t&tab=data&masked=1"))
+        return state
+
+    def slowly(*arguments: Any, **options: Any) -> Any:
+        assert drawn.wait(30)
+        return first_rows(*arguments, **options)
+
+    monkeypatch.setattr(PagedRows, "state_of", meanwhile)
+    monkeypatch.setattr(row_work, "first_rows", slowly)
+    try:
+        values = TAB.view(view, Address.parse("?t=w/t&tab=data"), window.session.work).values
+    finally:
+        drawn.set()
+    assert begun
+    assert values["listing"].table.num_rows == values["rows"].table.num_rows == 100
 
 
 def test_masked_rows_come_the_same_way(root: Path) -> None:
