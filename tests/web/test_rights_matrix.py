@@ -78,7 +78,8 @@ def on_each_table(rights: frozenset[Right]) -> Mapping[str, frozenset[Right]]:
 
 def alike(text: str) -> str:
     """A text in which both names that are typed are the same, also where they are cut short, and so are all times."""
-    return re.sub(r"\d\d:\d\d(:\d\d)?|\d+ (s|min|seconds?|minutes?)\b", "TIME", text.replace("tablx", "table"))
+    times = r"\d\d:\d\d(:\d\d)?|just now|\d+ (s|min|seconds?|minutes?)( ago)?\b"
+    return re.sub(times, "TIME", text.replace("tablx", "table"))
 
 
 # --- nothing is left out

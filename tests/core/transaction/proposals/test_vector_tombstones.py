@@ -65,7 +65,7 @@ def test_vectors_of_unexpired_removals_get_a_tombstone_once(by_checkpoint: bool)
         Remove(path=path, deletion_timestamp=NOW - days * DAY, deletion_vector=vector, data_change=False)
         for path, vector, days in ages
     ]
-    write(store, {0: (MASKED, METADATA, *(add(path, vector=vector) for path, vector, _ in ages)), 1: tuple(gone)})
+    write(store, {0: (MASKED, METADATA, *(add(path, 30, vector=vector) for path, vector, _ in ages)), 1: tuple(gone)})
     write_checkpoint(store, list_log(store), now=datetime.now(UTC), new_uuid=uuid.uuid4)
     if by_checkpoint:
         for version in range(2):

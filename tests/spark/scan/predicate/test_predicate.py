@@ -90,7 +90,7 @@ def test_any_text_passes_or_is_a_request_error(text: str) -> None:
     ("text", "words", "nearest"),
     [
         ("ident > 1", "Did you mean", "id"),
-        ("id", "gives bigint, not a boolean", None),
+        ("id", "returns bigint, not a boolean", None),
         ("null", "gives void", None),
         ("id >", "ends where more is expected", None),
         ("id = 1 AND", "ends where more is expected", None),
