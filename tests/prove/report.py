@@ -93,12 +93,16 @@ def _in_short(how: str) -> str:
 
 
 def _result(run: ProofRun) -> str:
-    """What came of it; of many kinds of outcomes their last words, such as committed and conflicted, are counted."""
+    """What came of it; of many kinds of outcomes their last words, such as committed and conflicted, are counted.
+
+    What was measured, in MiB, is no count: it is said as it is.
+    """
     cases = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(run.cases.items()))
-    found = Counter(run.found)
+    measured = [f"{count:,} {what}" for what, count in run.found.items() if what.startswith("MiB ")]
+    found = Counter({what: count for what, count in run.found.items() if not what.startswith("MiB ")})
     if len(found) > _MOST_KINDS:
-        found = sum((Counter({_kind(what): count}) for what, count in run.found.items()), Counter())
-    kinds = ", ".join(f"{count:,} {what}" for what, count in found.items())
+        found = sum((Counter({_kind(what): count}) for what, count in found.items()), Counter())
+    kinds = ", ".join([*measured, *(f"{count:,} {what}" for what, count in found.items())])
     return f"{kinds}; {cases}" if kinds else cases
 
 
