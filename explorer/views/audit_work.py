@@ -112,7 +112,7 @@ class AuditWork:
 
     def state(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> WorkState:
         """Return how far the audit is; idle if it is of another table or version, or checks something else."""
-        return self._work.state if self._work.key == _key(facts, checks) else WorkState()
+        return self._work.state_of(_key(facts, checks))
 
     def result(self, facts: TableFacts, checks: tuple[AuditCheck, ...]) -> Audit | None:
         """Return the result of these checks; None before there is one."""

@@ -16,6 +16,7 @@ from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
 from tests.support.logs.checkpoint_shapes import write_checkpoint
 from tests.support.logs.small_logs import METADATA, PROTOCOL, add, new_store, paths, remove, write
+from tests.support.loopback import variables_of
 from tests.support.shared_tables import golden_root
 
 
@@ -184,8 +185,7 @@ def test_a_golden_table_on_s3_is_the_one_on_disk(name: str, s3: dict[str, Any]) 
 
 
 def test_credentials_come_from_the_environment_too(s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for key, value in s3.items():
-        name = {"aws_endpoint": "AWS_ENDPOINT_URL", "allow_http": "AWS_ALLOW_HTTP"}.get(key, key.upper())
+    for name, value in variables_of(s3).items():
         monkeypatch.setenv(name, value)
     store = open_store("s3://warehouse/by-environment")
     store.put_if_absent("x", b"1")

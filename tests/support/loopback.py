@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 
-__all__ = ["running", "s3_options"]
+__all__ = ["running", "s3_options", "variables_of"]
 
 
 @contextmanager
@@ -32,3 +32,9 @@ def s3_options(port: int) -> dict[str, str]:
         "aws_region": "us-east-1",
         "allow_http": "true",
     }
+
+
+def variables_of(options: dict[str, str]) -> dict[str, str]:
+    """Return storage options as the variables of a process."""
+    names = {"aws_endpoint": "AWS_ENDPOINT_URL", "allow_http": "AWS_ALLOW_HTTP"}
+    return {names.get(option, option.upper()): value for option, value in options.items()}

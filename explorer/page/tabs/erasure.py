@@ -63,7 +63,7 @@ class ErasureDesk:
 
     def state(self, facts: TableFacts, requests: Sequence[str]) -> WorkState:
         """Return how far the search for the rows of some conditions on a table is; idle if it is another one."""
-        return self._work.state if self._work.key == _key(facts, requests) else WorkState()
+        return self._work.state_of(_key(facts, requests))
 
     def _begin(self, facts: TableFacts, requests: Sequence[str]) -> Job[dict[str, Erasure]]:
         from explorer.auditing.erasure.search import erasure_job

@@ -148,7 +148,7 @@ class ColumnProfiles:
 
     def state(self, view: ChosenVersions, column: str) -> WorkState:
         """Return how far the profile is; idle if it is of another column."""
-        return self._work.state if self._work.key == _request(view, column) else WorkState()
+        return self._work.state_of(_request(view, column))
 
     def profile(self, view: ChosenVersions, column: str) -> tuple[ColumnProfile, int] | None:
         """Return the profile of a column, and how many of its statistics are wrong; None before there is one."""

@@ -120,7 +120,7 @@ class FooterWork:
 
     def state(self, view: FileView, name: str) -> WorkState:
         """Return how far the reading is; idle if it is of another file."""
-        return self._work.state if self._work.key == _request(view, name) else WorkState()
+        return self._work.state_of(_request(view, name))
 
     def footer(self, view: FileView, name: str) -> FooterView | None:
         """Return the footer of a file; None before it was read."""

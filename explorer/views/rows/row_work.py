@@ -244,7 +244,7 @@ class RangeChanges:
         """Return how far the read is; idle if it is of another range, or waits for Spark."""
         key, result = self._work.answer
         mine = key == _changes_key(view, keys, where, inferred=inferred)
-        return self._work.state if mine and not isinstance(result, SparkOnly) else WorkState()
+        return self._work.state_of(key) if mine and not isinstance(result, SparkOnly) else WorkState()
 
     def shareable(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool) -> Shareable:
         """Return what was read as others can open it."""
@@ -309,7 +309,7 @@ class ComparedRows:
         """Return how far the comparison is; idle if it is another one, or waits for Spark."""
         key, result = self._work.answer
         mine = key == _ends_key(view, keys)
-        return self._work.state if mine and not isinstance(result, SparkOnly) else WorkState()
+        return self._work.state_of(key) if mine and not isinstance(result, SparkOnly) else WorkState()
 
     def shareable(self, view: ChosenVersions, keys: str) -> Shareable:
         """Return what was compared as others can open it."""

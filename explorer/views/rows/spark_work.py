@@ -153,15 +153,24 @@ class SparkWork(Generic[Result]):
     @property
     def state(self) -> WorkState:
         """How far the job is."""
+        return self._state()[1]
+
+    def state_of(self, key: Hashable) -> WorkState:
+        """Return how far the job is, if it is about this; idle otherwise."""
+        about, state = self._state()
+        return state if about == key else WorkState()
+
+    def _state(self) -> tuple[Hashable, WorkState]:
         with self._lock:
-            job, beginning, result, problem = self._job, self._beginning, self.result, self._problem
+            key, job, beginning = self.key, self._job, self._beginning
+            result, problem = self.result, self._problem
         if beginning is not None:
-            return WorkState("running", "Reading the log", elapsed=time.monotonic() - beginning.since)
+            return key, WorkState("running", "Reading the log", elapsed=time.monotonic() - beginning.since)
         if job is None:
-            return WorkState("done" if result is not None else _ended(problem), problem=problem)
+            return key, WorkState("done" if result is not None else _ended(problem), problem=problem)
         # It runs until its answer, or why there is none, is here to be shown.
         state = "running" if result is None and problem is None else job.state
-        return WorkState(state, job.phase, job.done, job.total, job.elapsed, problem)
+        return key, WorkState(state, job.phase, job.done, job.total, job.elapsed, problem)
 
     def _show_soon(self, beginning: _Beginning) -> None:
         time.sleep(_PACE)

@@ -71,9 +71,10 @@ class FollowedRow:
 
     def state(self, view: ChosenVersions, row: str, keys: str) -> WorkState:
         """Return how far the read is; idle if it is of another row, or waits for Spark."""
-        result = self._work.result
+        key, result = self._work.answer
         waits = isinstance(result, StoryAnswer) and isinstance(result.story, SparkOnly)
-        return self._work.state if self._work.key == _key(view, row, keys) and not waits else WorkState()
+        mine = key == _key(view, row, keys)
+        return self._work.state_of(key) if mine and not waits else WorkState()
 
     def shareable(self, view: ChosenVersions, row: str, keys: str) -> Shareable:
         """Return what was read as others can open it: the story up to the newest version of its time."""

@@ -12,7 +12,7 @@ from explorer.page.host import KnownBy
 from explorer.web.serving.gate import PageRefusal
 from explorer.web.serving.handlers import PageHandler
 from explorer.web.serving.people.oidc.access import ASKING, OidcAccess
-from explorer.web.serving.people.oidc.provider import SignInFailed
+from explorer.web.serving.people.oidc.provider import SignInFailed, names_error
 
 _log = logging.getLogger(__name__)
 _LONGEST: Final = 8_000
@@ -106,7 +106,7 @@ class OidcCallback(OidcHandler):
             raise SignInFailed("Another issuer", "The answer comes from another sign-in service.", "Sign in again.")
         if "error" in self.request.arguments:
             code = self.get_argument("error", "")
-            known = code if code.isascii() and code.replace("_", "").isalnum() and len(code) < 60 else "no reason"
+            known = code if names_error(code) else "no reason"
             raise SignInFailed(
                 "Not signed in", f"The sign-in service answered with {known}.", "Sign in again, or as another person."
             )

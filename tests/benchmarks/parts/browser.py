@@ -34,6 +34,7 @@ from tests.benchmarks.sets import FOLDER, REPOSITORY, prepared, prepared_demo
 from tests.e2e.conftest import ARGUMENTS, CHROMIUM
 from tests.e2e.crawl.odd_warehouse import write_odd_tables
 from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
+from tests.support.loopback import variables_of
 from tests.support.pages.served_pages import SERVE
 from tests.support.pages.waiting import wait_until
 from tests.support.slow_s3 import slow_s3
@@ -136,15 +137,9 @@ def measure_data() -> Iterator[dict[str, Any]]:
             (LINKED, str(FOLDER), f"{FOLDER.name}/{LINKED}", 0.4),
             (store, store, LINKED, 0.5),
         ):
-            with _served(root, Path(kept), _variables(s3.options)) as address:
+            with _served(root, Path(kept), variables_of(s3.options)) as address:
                 yield {"of": "data", "what": what, "goal": goal} | _spread(_clicked(browser, f"{address}?t={table}"))
         browser.close()
-
-
-def _variables(options: dict[str, str]) -> dict[str, str]:
-    """Return storage options as variables of a process."""
-    names = {"aws_endpoint": "AWS_ENDPOINT_URL", "allow_http": "AWS_ALLOW_HTTP"}
-    return {names.get(option, option.upper()): value for option, value in options.items()}
 
 
 def _clicked(browser: Any, url: str) -> list[float]:

@@ -176,9 +176,8 @@ class Provider:
             code = msgspec.json.decode(content, type=dict[str, Any]).get("error")
         except (msgspec.MsgspecError, UnicodeDecodeError):
             code = None
-        named = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum() and len(code) <= 60
         # Anything else may come from a proxy, a limit of requests, or an issuer that is still starting.
-        if status not in _REFUSALS or not named or code in _FOR_A_WHILE:
+        if status not in _REFUSALS or not names_error(code) or code in _FOR_A_WHILE:
             raise self._silent(f"HTTP {status}")
         raise SignInFailed(
             "Sign-in refused",
@@ -211,6 +210,11 @@ class Provider:
             status=502,
             ended=False,
         )
+
+
+def names_error(code: object) -> bool:
+    """Return whether a text is the name of an error, such as ``invalid_grant``, that may be shown as it is."""
+    return isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum() and len(code) < 60
 
 
 def _key_of(keys: jwt.PyJWKSet, named: object) -> jwt.PyJWK | None:
