@@ -54,6 +54,7 @@ from explorer.web.html import (
     head_styles,
     icon,
     lake_tags,
+    lanes_tag,
     module_tag,
     nonce_of,
     plotly_tag,
@@ -229,11 +230,12 @@ def _template(session: Session, host: PanelHost) -> pn.Template:
         "icon": icon(),
         "nonce": nonce,
         "head_styles": head_styles(nonce),
-        "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "socket", "connect")},
+        "scripts": {name: script_tag(name, nonce) for name in ("theme", "styled", "first", "unconnected", "connect")},
         "preload": preload_tags(nonce),
         "start": module_tag(nonce),
         "plotly": plotly_tag(nonce),
         "lake": lake_tags(nonce),
+        "lanes": lanes_tag(nonce),
         "figures": script_json(first_figures(shown)),
     } | window_values(shown, session.kind)
     for name, value in values.items():

@@ -99,10 +99,17 @@ def preload_tags(nonce: str) -> Markup:
 
 
 def lake_tags(nonce: str) -> Markup:
-    """Return the HTML of the style and the script of the list of tables."""
+    """Return the HTML that loads the style and the script of the list of tables, for the head of its page."""
     style = Markup('<link rel="stylesheet" nonce="{}" href="static/lake.css?v={}">').format(nonce, _digest("lake.css"))
-    script = Markup('<script defer nonce="{}" src="static/lake.js?v={}"></script>').format(nonce, _digest("lake"))
+    script = Markup('<link rel="preload" as="script" nonce="{}" href="static/lake.js?v={}">').format(
+        nonce, _digest("lake")
+    )
     return style + script
+
+
+def lanes_tag(nonce: str) -> Markup:
+    """Return the HTML that runs the script of the list of tables, after the list and before the scripts of the page."""
+    return Markup('<script nonce="{}" src="static/lake.js?v={}"></script>').format(nonce, _digest("lake"))
 
 
 def plotly_tag(nonce: str) -> Markup:

@@ -99,3 +99,35 @@ def test_the_address_of_a_question_is_shown_unless_the_person_has_gone_on(opened
     page.evaluate(answered, [number, asked])
     settle(page)
     assert page.url.endswith(f"{TABLE}&tab=files")
+
+
+_HELD = """
+    const send = WebSocket.prototype.send, waiting = [];
+    WebSocket.prototype.send = function (data) {
+        if (window.open_) send.call(this, data); else waiting.push(() => send.call(this, data));
+    };
+    window.letGo = () => { window.open_ = true; for (const call of waiting) call(); };
+"""
+
+
+def test_what_is_pressed_before_the_page_is_connected_is_done_once_it_is(watched: Any, address: str) -> None:
+    page = watched
+    page.add_init_script(_HELD)
+    page.goto(f"{address}/{TABLE}&tab=case")
+    page.fill("#case-title", "Where it went")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_timeout(300)
+    assert page.locator("html[data-live]").count() == 0
+    assert f"{TABLE}&tab=case" in page.url, "a form left for an address of its fields"
+    page.evaluate("letGo()")
+    settle(page)
+    page.reload()
+    page.evaluate("letGo()")
+    settle(page)
+    assert page.input_value("#case-title") == "Where it went"
+
+    page.goto(f"{address}/{TABLE}")
+    page.get_by_role("button", name="Keyboard shortcuts").first.click()
+    assert not page.locator("#shortcuts").is_visible()
+    page.evaluate("letGo()")
+    page.locator("#shortcuts").wait_for(state="visible")

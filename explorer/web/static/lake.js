@@ -50,8 +50,13 @@ function hatch(context, x, y, width, height, line, ground) {
   context.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 0.5), height - 1);
 }
 
-function drawLane(lane) {
-  const { clientWidth: width, clientHeight: room } = lane;
+// The sizes of all lanes are read before the first is drawn: a drawing unsettles them all.
+function drawLanes(lanes) {
+  const sizes = lanes.map((lane) => [lane.clientWidth, lane.clientHeight]);
+  lanes.forEach((lane, at) => drawLane(lane, ...sizes[at]));
+}
+
+function drawLane(lane, width, room) {
   if (!width || !room) return;
   const height = Math.min(room, HEIGHT); // the same for all: their bars have one scale
   const table = lane.closest("table");
@@ -120,10 +125,16 @@ function drawLane(lane) {
 const inView = new Set();
 const seen = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) { inView.add(target); drawLane(target); } else { inView.delete(target); target.querySelector("canvas")?.remove(); }
+    if (!isIntersecting) { inView.delete(target); target.querySelector("canvas")?.remove(); }
   }
+  bring(entries.filter(({ isIntersecting }) => isIntersecting).map(({ target }) => target));
 }, { rootMargin: "200px" });
-const redraw = () => { palette = null; for (const lane of inView) if (lane.isConnected) drawLane(lane); };
+function bring(lanes) {
+  const others = lanes.filter((lane) => !inView.has(lane));
+  drawLanes(others);
+  for (const lane of others) inView.add(lane);
+}
+const redraw = () => { palette = null; drawLanes([...inView].filter((lane) => lane.isConnected)); };
 
 // Of the axis, every label is shown, or every second and so on: as many as have room beside each other and beside "now".
 function label(axis) {
@@ -155,7 +166,10 @@ function begin() {
   inView.clear();
   const axis = document.querySelector("#lanes .ticks");
   if (axis) axes.observe(axis);
-  for (const lane of document.querySelectorAll("#lanes td.lane[data-marks]")) seen.observe(lane);
+  const lanes = [...document.querySelectorAll("#lanes td.lane[data-marks]")];
+  for (const lane of lanes) seen.observe(lane);
+  // Those that a window holds are drawn with the page; an observer is first heard once the scripts below have run.
+  bring(lanes.slice(0, Math.ceil(innerHeight / HEIGHT)));
 }
 
 // --- what is at the pointer
