@@ -36,6 +36,7 @@ def explorer_operation(name: str, path: str) -> Callable[[], int]:
     import pyarrow.parquet
 
     import explorer
+    import explorer.core.versions.cached_history
     import explorer.table
 
     del pyarrow

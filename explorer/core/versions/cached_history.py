@@ -69,6 +69,7 @@ class _Facts(msgspec.Struct, frozen=True):
     events_before: int
     contradictions: tuple[tuple[int, str, str], ...]
     base: _Base | None
+    protocol: JsonObject | None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Facts, float_hook=exact_number)
@@ -199,6 +200,7 @@ class _CachedHistory:
             self._lifetimes,
             None if facts.base is None else facts.base.known(),
             versions=(facts.readable_from, facts.latest),
+            newest_protocol=None if facts.protocol is None else Protocol.from_wire(facts.protocol),
             rows=rows,
             cached=True,
         )
@@ -337,7 +339,16 @@ def _tables(reader: HistoryReader, history: History, commits: VersionFiles) -> M
             base.known.metadata.to_wire(),
             [domain.to_wire() for domain in base.known.domains.values()],
         )
-    facts = _Facts(life.first, life.readable_from, life.last, reader.builder.events_before, life.contradictions, known)
+    protocol = history.newest_protocol
+    facts = _Facts(
+        life.first,
+        life.readable_from,
+        life.last,
+        reader.builder.events_before,
+        life.contradictions,
+        known,
+        None if protocol is None else protocol.to_wire(),
+    )
     return {
         "log": commits.table().replace_schema_metadata({_FACTS: encode_json(facts)}),
         "history": history.table(),

@@ -201,7 +201,7 @@ class DeltaLog:
             The columns of `history` that need no file and no state: version, timestamp, timestamp_basis,
             commit_info_timestamp, operation, user_name, engine_info, parameters, metrics, is_blind_append, reason.
 
-        MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
+        Raises:
             MalformedAction: A commit that does not begin with its provenance is damaged; `verify` reads all of each.
         """
         return self._reader.provenance_table(_most(limit))

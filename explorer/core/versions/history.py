@@ -47,7 +47,7 @@ class History(Provenance):
     """The recorded commits, ascending, with every file's lifetime.
 
     Args:
-        commits, base, by_catalog: As of `Provenance`.
+        commits, base, by_catalog, newest_protocol: As of `Provenance`.
         lifetimes: Intervals of all logical files, or a function that makes them at the first need.
         versions: The first readable version and the newest.
         rows: The commits as a table, where that was made before.
@@ -65,10 +65,18 @@ class History(Provenance):
         *,
         versions: tuple[int, int],
         by_catalog: bool = False,
+        newest_protocol: Protocol | None = None,
         rows: pa.Table | None = None,
         cached: bool = False,
     ) -> None:
-        super().__init__(commits, base, first_readable=versions[0], latest=versions[1], by_catalog=by_catalog)
+        super().__init__(
+            commits,
+            base,
+            first_readable=versions[0],
+            latest=versions[1],
+            by_catalog=by_catalog,
+            newest_protocol=newest_protocol,
+        )
         self._lifetimes_or_maker, self._cached_rows = lifetimes, rows
         self.cached = cached
 

@@ -87,6 +87,7 @@ class Provenance:
     Args:
         commits: One record a commit, or a function that makes them at the first need.
         base: The state in force at the first readable version, where the record begins later than the table.
+        newest_protocol: The protocol in force at the newest version, where it is known before the commits are made.
 
     Attributes:
         first_readable, latest, by_catalog: As given.
@@ -101,11 +102,12 @@ class Provenance:
         first_readable: int,
         latest: int,
         by_catalog: bool = False,
+        newest_protocol: Protocol | None = None,
     ) -> None:
         self.first_readable, self.latest = first_readable, latest
         self.base_domains = {} if base is None else dict(base.domains)
         self.by_catalog = by_catalog
-        self._commits_or_maker, self._base = commits, base
+        self._commits_or_maker, self._base, self._newest_protocol = commits, base, newest_protocol
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(versions {self.first_readable} to {self.latest} readable)"
@@ -176,6 +178,11 @@ class Provenance:
         """Return the protocol in force at a version; None where the record begins later."""
         place = bisect_right(self._protocols, version, key=_version)
         return self._protocols[place - 1][1] if place else None
+
+    @property
+    def newest_protocol(self) -> Protocol | None:
+        """The protocol in force at the newest version; None where the log has none."""
+        return self._newest_protocol or self.protocol_at(self.latest)
 
     def metadata_changes(self) -> list[tuple[int, Metadata]]:
         """Return (version, metadata) at the first readable version and at each later change, ascending."""

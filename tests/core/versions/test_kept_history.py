@@ -316,3 +316,13 @@ def test_a_folder_that_takes_nothing_changes_nothing(
     said = [record for record in caplog.records if record.name.startswith("explorer")]
     assert any("Nothing is kept of" in record.message for record in said)
     assert {record.levelname for record in said} == {"DEBUG"}
+
+
+def test_a_kept_table_of_commits_is_read_without_their_lines(tmp_path: Path) -> None:
+    small_logs.write_log(tmp_path / "table", [[small_logs.PROTOCOL, small_logs.METADATA], [small_logs.add("a")]])
+    indexes = kept_in(tmp_path / "kept")
+    meant = opened(tmp_path / "table", indexes)[0].history()
+    again = opened(tmp_path / "table", indexes)[0]
+    assert again.history().equals(meant)
+    assert again.history_record().cached
+    assert "commits" not in vars(again.history_record()), "the lines of all commits were decoded for nothing"

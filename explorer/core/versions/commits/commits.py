@@ -29,6 +29,7 @@ from explorer.core.versions.commits.amounts import CommitAmounts
 from explorer.core.versions.commits.summary import CommitSummary, summaries
 
 _DAY = 86_400_000
+_KEPT = 64  # records of commits: a page asks for the same few again and again
 
 
 class Commits:
@@ -45,6 +46,7 @@ class Commits:
     def __init__(self, history: pa.Table | None) -> None:
         self.history = pa.table({"version": int64s([])}) if history is None else history.sort_by("version")
         self.versions = self.integers("version")
+        self._records: dict[int, CommitSummary] = {}
 
     def __len__(self) -> int:
         return len(self.versions)
@@ -65,10 +67,13 @@ class Commits:
 
     def record(self, version: int) -> CommitSummary | None:
         """Return the commit of a version, or ``None`` if it is no longer in the log."""
-        row = self._row_of.get(version)
-        if row is None:
-            return None
-        return summaries(self.history.slice(row, 1), self.redated[row : row + 1])[0]
+        record = self._records.get(version)
+        if record is None and (row := self._row_of.get(version)) is not None:
+            record = summaries(self.history.slice(row, 1), self.redated[row : row + 1])[0]
+            if len(self._records) >= _KEPT:
+                self._records.clear()
+            self._records[version] = record
+        return record
 
     def records(self, from_version: int, to_version: int, limit: int = 50) -> list[CommitSummary]:
         """Return up to ``limit`` newest commits of (from, to], newest first."""

@@ -173,8 +173,7 @@ class LogReader:
 
     def _check_recorded(self, commits: Provenance) -> None:
         """Refuse commits that may not be all, as the log does not record which version is the newest."""
-        protocol = commits.protocol_at(commits.latest)
-        if not self._by_catalog and protocol is not None:
+        if not self._by_catalog and (protocol := commits.newest_protocol) is not None:
             check_unmanaged(protocol, commits.latest)
 
     def _provenance(self) -> Provenance:
