@@ -154,7 +154,9 @@ def plain(text: object, limit: int = 4000) -> str:
     Such characters can hide or reorder what a person reads; they are replaced by U+FFFD. Line breaks become spaces.
     """
     raw = str(text)
-    shown = "".join(_visible(character) for character in raw[:limit])
+    part = raw[:limit]
+    # Nearly every text is printable: of those that are, none has a character that hides or moves anything.
+    shown = part if part.isprintable() else "".join(_visible(character) for character in part)
     return shown if len(raw) <= limit else shown.rstrip("\u2026") + "\u2026"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from urllib.parse import parse_qs, urlencode
 
 from explorer.activity.event import KINDS as ACTIVITY_KINDS
@@ -218,14 +219,14 @@ class Address:
 
     def to(self, **changes: object) -> str:
         """Return the query of this address with some fields changed; None puts a field back to its default."""
-        defaults = {field.name: field.default for field in fields(self)}
+        defaults = _defaults()
         wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
         address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
         return "?" + urlencode(address.pairs([]), safe="/")
 
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
         """Return the keys and values that a form must carry along, except some fields and those at their default."""
-        defaults = {field.name: field.default for field in fields(self)}
+        defaults = _defaults()
         wanted = {name: key for name, key in _KEYS.items() if name not in without and (name != "back" or self._acts)}
         pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
         answers = self.answers if self.act and "answers" not in without else ()
@@ -320,6 +321,11 @@ class Address:
     def page_number(self) -> int:
         """The page of the list, at least 1; a text that is not a number is page 1 (a list has always a first page)."""
         return max(1, int(self.page)) if self.page.isdecimal() and len(self.page) < 10 else 1
+
+
+@cache
+def _defaults() -> dict[str, object]:
+    return {field.name: field.default for field in fields(Address)}
 
 
 def _one_name(table: str) -> str:

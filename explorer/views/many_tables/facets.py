@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.core.protocol.arrow.arrays import Mask, flags, strings
+from explorer.core.protocol.arrow.arrays import Mask, flags, int64s, strings
 from explorer.views.many_tables.bins import BINS
 from explorer.views.many_tables.choice import FACETS, FacetChoice
 from explorer.views.many_tables.record import TextColumn, TraitsRecord
@@ -196,7 +196,7 @@ def _view(name: str, column: TextColumn, among: Mask, chosen: tuple[str, ...]) -
     first = order[: min(present, _MOST)]
     values = {
         text: FacetValue(text, text, int(count), text in chosen)
-        for text, count in zip(column.values.take(first).to_pylist(), counts[first].tolist(), strict=True)
+        for text, count in zip(column.values.take(int64s(first)).to_pylist(), counts[first].tolist(), strict=True)
     }
     ordered = sorted(values.values(), key=lambda value: (-value.count, value.key))
     # What is chosen can be taken back, also where no table has it.

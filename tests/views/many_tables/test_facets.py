@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import duckdb
@@ -183,3 +185,17 @@ def test_a_long_text_that_is_no_choice_is_refused_soon(text: str) -> None:
 
 def test_a_value_that_is_repeated_is_chosen_once() -> None:
     assert FacetChoice.parse("finding:" + "a," * 100_000 + "b").of("finding") == ("a", "b")
+
+
+def test_facets_are_counted_without_pandas() -> None:
+    code = (
+        "import sys\nimport numpy as np\n"
+        "from explorer.views.many_tables.choice import FacetChoice\n"
+        "from explorer.views.many_tables.facets import faceted\n"
+        "from explorer.views.many_tables.record import TraitsRecord\n"
+        "from explorer.views.many_tables.traits import TableTraits, folders_above\n"
+        "record = TraitsRecord([TableTraits(folders_above('lake/a'), columns=(('id', 'long'),))])\n"
+        "print(len(faceted(record, FacetChoice.parse(''), np.ones(1, bool), 0).facets) > 1, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
