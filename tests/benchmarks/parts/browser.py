@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,7 +113,7 @@ def measure_lake() -> Iterator[dict[str, Any]]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield from _home(browser)
         with tempfile.TemporaryDirectory() as kept, _served(FOLDER / LONG, Path(kept)) as address:
-            for text, seconds in _palette_of_a_log(browser, f"{address}?t={LONG}"):
+            for text, seconds in _palette_of_a_log(browser, f"{address}?t={LONG}", _middle(FOLDER / LONG)):
                 yield {"of": "palette", "what": text, "goal": PALETTE_GOAL, "seconds": seconds}
         browser.close()
 
@@ -147,7 +148,7 @@ def _clicked(browser: Any, url: str) -> list[float]:
     times = []
     for _ in range(CLICKS + 1):
         with _window(browser) as page:
-            _watched(page, url)
+            _watched(page, url, _WHOLE)  # a table of one commit has no timeline
             page.evaluate("addEventListener('pointerdown', () => { window.pressed = performance.now(); }, true)")
             page.click("a[data-nav][href*='tab=data']")
             times.append((wait_until(page, _ROWS, every=5) - page.evaluate("pressed")) / 1e3)
@@ -252,11 +253,35 @@ def _home(browser: Any) -> Iterator[dict[str, Any]]:
         yield {"of": "home", "what": "names", "goal": 1.0, "seconds": round(names, 3)}
         yield {"of": "home", "what": "all read", "goal": None, "seconds": round(whole, 3)}
         yield {"of": "home", "what": "palette to a column", "goal": PALETTE_GOAL, "seconds": found}
+        yield {"of": "home", "what": "timeline, in a new window", "goal": None} | _spread(_lanes(browser, address))
+        yield {"of": "home", "what": "timeline, from the list", "goal": LANES_GOAL} | _spread(
+            _to_lanes(browser, address)
+        )
+    yield {"of": "home", "what": f"facets of {FACETED:,} tables", "goal": FACETS_GOAL, "seconds": _faceted()}
+
+
+def _lanes(browser: Any, address: str) -> list[float]:
+    """Seconds until a new window shows lanes."""
+    times = []
+    for _ in range(TURNS):
         with _window(browser) as page:
             page.goto(f"{address}?show=timeline&range=30d", wait_until="commit")
-            drawn = wait_until(page, _LANES) / 1e3
-        yield {"of": "home", "what": "timeline, read before", "goal": LANES_GOAL, "seconds": round(drawn, 3)}
-    yield {"of": "home", "what": f"facets of {FACETED:,} tables", "goal": FACETS_GOAL, "seconds": _faceted()}
+            times.append(wait_until(page, _LANES) / 1e3)
+    return times
+
+
+def _to_lanes(browser: Any, address: str) -> list[float]:
+    """Seconds from the list to lanes, in a window that is open."""
+    with _window(browser) as page:
+        page.goto(address)
+        wait_until(page, _WHOLE, within=_PATIENCE)
+        times = []
+        for _ in range(TURNS + 1):
+            page.evaluate("explorerPage.go('?')")
+            wait_until(page, f"{_NAMES} && {_WHOLE}", within=_PATIENCE)
+            pressed = page.evaluate("explorerPage.go('?show=timeline&range=30d'), performance.now()")
+            times.append((wait_until(page, _LANES) - pressed) / 1e3)
+        return times[1:]
 
 
 def _faceted() -> float:
@@ -309,17 +334,23 @@ def _answered(page: Any, text: str, said: str) -> float:
     return round(statistics.median(times), 3)
 
 
-def _palette_of_a_log(browser: Any, url: str) -> Iterator[tuple[str, float]]:
+def _middle(table: Path) -> str:
+    """The time of the commit in the middle of a long log, as a person types it."""
+    commit = table / "_delta_log" / f"{50_000:020}.json"
+    return datetime.fromtimestamp(commit.stat().st_mtime, UTC).strftime("%d %b %Y %H:%M:%S")
+
+
+def _palette_of_a_log(browser: Any, url: str, time_in_words: str) -> Iterator[tuple[str, float]]:
     """What is looked for in a long log, and the seconds from its last key to the answer."""
     with _window(browser) as page:
         _watched(page, url)
-        for text, said in (("v50000", "match"), ("yesterday 18:00", "match"), ("audit", "match")):
-            yield text, _answered(page, text, said)
+        for text, said in (("v50000", "match"), (time_in_words, "match"), ("audit", "match")):
+            yield ("a time" if text == time_in_words else text), _answered(page, text, said)
 
 
-def _watched(page: Any, url: str) -> None:
+def _watched(page: Any, url: str, drawn: str = _DRAWN) -> None:
     page.goto(url)
-    wait_until(page, _DRAWN, within=_PATIENCE)
+    wait_until(page, drawn, within=_PATIENCE)
     wait_until(page, _WHOLE, within=_PATIENCE)
     page.wait_for_timeout(800)
     page.evaluate(_WATCH)
