@@ -81,6 +81,7 @@ class RowCheck(msgspec.Struct, frozen=True):
         name: Name of the predicate in the report.
         expression: SQL over logical column names of the version read.
         remedy: What to do when rows break it.
+        null_remedy: What else may be done where it is NULL for one of these rows.
         unseen: What to add where no engine evaluated it.
     """
 
@@ -89,6 +90,7 @@ class RowCheck(msgspec.Struct, frozen=True):
     expression: str
     remedy: str
     unseen: str = ""
+    null_remedy: str = ""
 
 
 class StagedFile(msgspec.Struct, frozen=True):

@@ -45,6 +45,7 @@ class CheckResult:
             columns of these names.
         error: Why it could not be checked: its ``reason`` is ``runtime`` if it fails on some row (a division by
             zero, say); otherwise it describes what is wrong with the SQL.
+        has_nulls: Whether it is NULL, and not FALSE, for some of the violating rows; None where that was not checked.
     """
 
     name: str
@@ -54,6 +55,7 @@ class CheckResult:
     files: pa.Table
     samples: pa.Table
     error: ExpressionRefused | None = None
+    has_nulls: bool | None = None
 
     @property
     def passed(self) -> bool:

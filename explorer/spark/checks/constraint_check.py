@@ -139,7 +139,7 @@ class _Checks:
     def _sampled(self, result: CheckResult) -> CheckResult:
         self._job.report(f"Fetching rows that break {result.name}")
         samples = _sample(self._table, self._snapshot, result, self._samples)
-        return replace(result, samples=samples)
+        return replace(result, samples=samples, has_nulls=_has_nulls(self._table, self._snapshot, result))
 
     def _unjudged(self, name: str, text: str, error: ExpressionRefused) -> CheckResult:
         return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
@@ -190,9 +190,7 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
         needed += 1
-    wanted = result.files.column("raw_path").slice(0, needed)
-    files = snapshot.logical_files
-    files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
+    files = _violating(snapshot, result, needed)
     place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
     (breaks,) = _violated(planned.frame, [result.expression])
@@ -206,6 +204,21 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
         [paths, *violating.columns[1:]],
         names=[free_name("_file", snapshot.schema), free_name("_row_index", snapshot.schema), *names],
     )
+
+
+def _has_nulls(log: DeltaLog, snapshot: Snapshot, result: CheckResult) -> bool:
+    """Return whether a predicate is NULL for some row; files that no row violates it in are not read."""
+    planned = _placed(log, snapshot, _violating(snapshot, result), place_marks(snapshot.schema))
+    (holds,) = expressions(planned.frame, [result.expression])
+    found = planned.frame.where(holds.isNull()).limit(1).select(sf.lit(1).alias("found"))
+    return bool(replace(planned, frame=found, where=result.expression).to_arrow().num_rows)
+
+
+def _violating(snapshot: Snapshot, result: CheckResult, most: int | None = None) -> pa.Table:
+    """Return the files in which rows violate a predicate, or the first of them."""
+    wanted = result.files.column("raw_path").slice(0, most)
+    files = snapshot.logical_files
+    return files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
 
 
 def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:

@@ -143,7 +143,12 @@ function label(axis) {
     const left = parseFloat(element.dataset.style.slice("left:".length)) / 100 * axis.clientWidth - before * element.offsetWidth;
     return { element, box: { left, right: left + element.offsetWidth } };
   };
-  const now = [...axis.querySelectorAll("b")].map((element) => placed(element, 0.5).box);
+  const now = [...axis.querySelectorAll("b")].map((element) => {
+    const middle = placed(element, 0.5).box;
+    const atEnd = middle.right > axis.clientWidth;
+    element.classList.toggle("at-end", atEnd);
+    return atEnd ? placed(element, 1).box : middle;
+  });
   const labels = [...axis.querySelectorAll("span")].map((element) => placed(element, 0));
   const clear = ({ box }) => box.right <= axis.clientWidth && !now.some(({ left, right }) => box.right > left && box.left < right);
   const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right + BETWEEN <= box.left);

@@ -152,6 +152,8 @@ def test_counts_places_and_samples_are_those_of_another_engine(
             assert (sum(count for _, count, _ in expected), len(live)) == (result.violations, result.rows_checked)
             first = engine.sql(f"SELECT * {broken} ORDER BY _file, _row_index LIMIT 5").fetchall()
             assert first == [tuple(row.values()) for row in result.samples.to_pylist()], result.name
+            nulls = engine.sql(f"SELECT count(*) > 0 FROM model WHERE ({result.expression}\n) IS NULL").fetchall()
+            assert result.has_nulls is (nulls[0][0] if result.violations else None), result.name
 
 
 def test_more_predicates_than_a_number_has_bits_are_judged_in_one_pass(tmp_path: Path) -> None:

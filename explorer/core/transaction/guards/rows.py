@@ -117,7 +117,8 @@ def _judged(check: RowCheck, result: CheckResult) -> GuardResult:
         "examples": _examples(result.samples),
         "detail": f"{violations:,} of {counted(rows, 'row')} {verb} not satisfy it.",
     }
-    return GuardResult(check.guard, "fail", evidence, check.remedy)
+    steps = (check.remedy, check.null_remedy) if result.has_nulls else (check.remedy,)
+    return GuardResult(check.guard, "fail", evidence, " ".join(filter(None, steps)))
 
 
 def _examples(samples: pa.Table) -> list[JsonObject]:

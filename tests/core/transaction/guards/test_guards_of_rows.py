@@ -79,7 +79,13 @@ class Answers:
 
 
 def result(
-    name: str, text: str, *, rows: int | None = 3, broken: tuple[int, ...] = (), error: Any = None
+    name: str,
+    text: str,
+    *,
+    rows: int | None = 3,
+    broken: tuple[int, ...] = (),
+    error: Any = None,
+    has_nulls: bool | None = None,
 ) -> CheckResult:
     """A result with rows that break it, by their value, each in a file of its own."""
     names = [f"f{value}" for value in broken]
@@ -87,7 +93,7 @@ def result(
     places = pa.array([7] * len(broken), pa.int64())
     samples = pa.table({"_file": names, "_row_index": places, "id": pa.array(broken, pa.int64())})
     count = None if error is not None else len(broken)
-    return CheckResult(name, text, count, None if error is not None else rows, files, samples, error)
+    return CheckResult(name, text, count, None if error is not None else rows, files, samples, error, has_nulls)
 
 
 def judged(engine: Answers | None, *checks: RowCheck, files: int = 1, **more: Any) -> tuple[GuardResult, ...]:
@@ -95,6 +101,15 @@ def judged(engine: Answers | None, *checks: RowCheck, files: int = 1, **more: An
     log = small_logs.table({0: (small_logs.PROTOCOL, small_logs.METADATA, *adds)})
     found: Any = engine
     return row_guards(log, log.snapshot(), checks, found, **more)
+
+
+@pytest.mark.parametrize(
+    ("has_nulls", "remedy"), [(True, "Mend them. Let nulls pass."), (False, "Mend them."), (None, "Mend them.")]
+)
+def test_nulls_are_spoken_of_where_one_breaks_it(has_nulls: bool | None, remedy: str) -> None:
+    check = RowCheck("rows:positive", "positive", "id > 0", "Mend them.", null_remedy="Let nulls pass.")
+    (guard,) = judged(Answers({"broken": (-1,), "has_nulls": has_nulls}), check)
+    assert (guard.status, guard.remedy) == ("fail", remedy)
 
 
 def test_nothing_to_check_asks_nobody() -> None:
