@@ -121,6 +121,7 @@ def test_two_writers_at_once_lose_nothing(make_managed: Make) -> None:
     assert check(made, told) == {"committed": 8}
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.conformance("CATALOG-004")
 @pytest.mark.parametrize("asked", range(1, 9))
 def test_a_commit_that_is_ratified_while_others_are_judged_is_judged_too(

@@ -96,6 +96,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_log(tmp_path_factory.mktemp("loaded") / "orders", [created, written])
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("command", LOADED)
 def test_a_command_loads_what_it_needs_and_nothing_else(table: Path, command: str) -> None:
     options, parts = LOADED[command]

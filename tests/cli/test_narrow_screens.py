@@ -15,6 +15,7 @@ import pytest
 from tests.support.shared_tables import REPOSITORY
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(
     ("command", "whole"),
     [

@@ -52,6 +52,7 @@ def test_a_chart_follows_the_pointer_its_place_the_theme_and_the_paper(opened: A
     page.emulate_media(media="screen")
 
 
+@pytest.mark.whole("tests/views/figures/test_timeline.py")
 def test_no_label_of_a_chart_on_a_telephone_is_on_another(opened: Any, watched: Any) -> None:
     watched.set_viewport_size({"width": 375, "height": 812})
     for query in (f"{MAPPING}&tab=columns", "?t=shop/reference/deletion-vectors&tab=deletion-vectors&v=6"):

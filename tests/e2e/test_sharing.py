@@ -61,6 +61,7 @@ def test_a_saved_page_shows_the_same_and_asks_for_nothing(opened: Any, windows: 
     saved.close()
 
 
+@pytest.mark.whole("tests/page/tabs, without a browser")
 def test_two_tables_are_chosen_in_the_list_and_compared_and_a_step_leads_to_its_plan(opened: Any, watched: Any) -> None:
     page = opened()
     for name in ("deletion-vectors", "optimize"):

@@ -117,6 +117,7 @@ def test_where_the_notebook_names_no_theme_the_color_behind_the_widget_decides(s
         wait_until(page, f"{ONE}.querySelector('.explorer').dataset.theme === '{theme}'")
 
 
+@pytest.mark.whole("test_two_views_are_drawn_with_their_figures_and_leave_the_page_as_it_was")
 def test_an_address_is_asked_for_by_a_click_and_a_key_in_its_view_alone(shown: Any) -> None:
     page = shown()
     wait_until(page, f"{ONE}.querySelector('#strip-figure .bars')")

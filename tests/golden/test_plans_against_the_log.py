@@ -87,6 +87,7 @@ def test_every_intent_is_known_to_this_test() -> None:
     assert kinds == set(intent_kinds())
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("name", tables())
 def test_plain_changes_are_as_planned(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]

@@ -31,6 +31,7 @@ def test_delta_spark_reads_what_it_is_said_to_read_and_refuses_the_rest(referenc
     assert sum(done.values()) == len(tables)
 
 
+@pytest.mark.whole("tests/golden/test_client_verdicts.py, with other clients")
 def test_delta_spark_writes_what_it_is_said_to_write_and_no_other(
     reference_writer: ReferenceWriter, tmp_path: Path
 ) -> None:

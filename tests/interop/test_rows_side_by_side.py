@@ -55,9 +55,7 @@ def _assert_same(writer: ReferenceWriter, path: Path, *versions: int) -> None:
 
 
 # Under `make prove` by ids too, and every version whose columns or masks differ.
-@pytest.mark.whole(
-    ("tests/spark/scan/test_reference_rows.py, and test_every_type_reads_alike_its_extremes_included"), cases=["name"]
-)
+@pytest.mark.whole("tests/spark/scan/test_golden_rows.py and tests/spark/scan/test_reference_rows.py", cases=["name"])
 @pytest.mark.parametrize("mode", ["name", "id"] if WHOLE_DOSE else ["name"])
 def test_a_mapped_table_with_masks_and_renames_reads_alike(
     reference_writer: ReferenceWriter, tmp_path: Path, mode: str
@@ -73,6 +71,7 @@ def test_a_mapped_table_with_masks_and_renames_reads_alike(
     assert content_hash(theirs) == content_hash(ours)
 
 
+@pytest.mark.whole("tests/spark/scan/test_golden_rows.py and tests/spark/scan/test_reference_rows.py")
 def test_every_type_reads_alike_its_extremes_included(reference_writer: ReferenceWriter, tmp_path: Path) -> None:
     path = tmp_path / "types"
     moments = [
@@ -101,7 +100,7 @@ def test_every_type_reads_alike_its_extremes_included(reference_writer: Referenc
     assert [c["operation"] for c in reference_writer.history(path)] == ["DELETE", "WRITE", "WRITE"]
 
 
-@pytest.mark.whole("test_every_type_reads_alike_its_extremes_included")
+@pytest.mark.whole("tests/spark/scan/test_golden_rows.py and tests/spark/scan/test_reference_rows.py")
 def test_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_warehouse: Path) -> None:
     seen = 0
     for log in some_of(sorted(demo_warehouse.rglob("_delta_log")), 2):
@@ -117,7 +116,7 @@ def test_tables_of_the_demo_read_alike(reference_writer: ReferenceWriter, demo_w
     assert seen
 
 
-@pytest.mark.whole("test_every_type_reads_alike_its_extremes_included")
+@pytest.mark.whole("tests/spark/scan/test_golden_rows.py and tests/spark/scan/test_reference_rows.py")
 def test_what_the_reference_refuses_is_told_with_its_condition(
     reference_writer: ReferenceWriter, tmp_path: Path
 ) -> None:

@@ -266,6 +266,7 @@ def test_a_table_for_reading_only_is_read_by_a_command(shell: Any, location: str
     del shell.user_ns["sold"]
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

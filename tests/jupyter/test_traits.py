@@ -136,6 +136,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.sampled(cases=7)
 @pytest.mark.parametrize(("name", "value", "why"), WRONG)
 def test_a_wrong_value_is_a_typed_error_is_said_on_the_page_and_changes_nothing(
     orders: Table, name: str, value: object, why: str

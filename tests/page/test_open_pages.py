@@ -140,6 +140,7 @@ def test_a_log_that_is_half_written_says_so_and_is_read_when_it_is_whole(folder:
     window.until(lambda message: "late.parquet" in message.get("regions", {}).get("lead", ""))
 
 
+@pytest.mark.sampled(cases=5)
 @pytest.mark.parametrize("tab", [tab.key for tab in TABS])
 def test_clocks_that_run_back_break_no_tab(tmp_path: Path, tab: str) -> None:
     created = [*hostile_tables.created({"id": "long"})]

@@ -43,6 +43,7 @@ _IN_EVERY_RUN: Final = (
 )
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.parametrize("mebibytes", _SIZES)
 @pytest.mark.parametrize("kind", _KINDS if WHOLE_DOSE else _IN_EVERY_RUN)
 def test_a_bomb_is_refused_by_name_and_takes_little(kind: str, mebibytes: int, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_race_on_s3(bucket: dict[str, str], dose: Dose, record_property: Calla
     record_property("found", dict(check_race(table, told, 1)))
 
 
-@pytest.mark.whole("the case s3, and the race on the local disk", cases=["disk"])
+@pytest.mark.whole("test_a_race_on_the_local_disk")
 @pytest.mark.interop
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("place", ["disk", "s3"])

@@ -75,12 +75,14 @@ def test_rows_that_are_written_are_those_another_reader_finds(
     assert _held(folder) == meant
 
 
+@pytest.mark.sampled(cases=1)
 def test_a_search_for_rows_counts_them_by_such_columns(folder: Path) -> None:
     table = explorer.open_table(folder)
     assert table.erasure("`a.b` < 3 AND `c``d` = 'y'").totals["live"] == 1
     assert table.erasure("```p``.q` = 'u'").totals["live"] == 2
 
 
+@pytest.mark.sampled(cases=1)
 def test_a_difference_and_the_history_of_a_row_know_such_keys(folder: Path) -> None:
     deltalake.DeltaTable(folder).delete('"a.b" = 1')
     table = explorer.open_table(folder)

@@ -57,6 +57,7 @@ def test_an_audit_in_tasks_tells_two_servers_with_one_address_apart(tmp_path: Pa
     ]  # fmt: skip
 
 
+@pytest.mark.whole("test_every_table_is_a_row_and_broken_ones_say_why")
 def test_the_program_that_is_sent_to_workers_is_whole(tmp_path: Path) -> None:
     """In a process that has nothing else of it."""
     from explorer.spark.engine.shipped import package

@@ -39,7 +39,7 @@ def mapping() -> TableFacts:
     return _facts("column-mapping")
 
 
-@pytest.mark.sampled(cases=15)
+@pytest.mark.sampled(cases=8)
 @pytest.mark.parametrize("name", sorted(path.name for path in TABLES.iterdir()))
 def test_every_part_of_every_version_can_be_made(name: str) -> None:
     view = TableView(_facts(name))

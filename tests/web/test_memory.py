@@ -61,6 +61,7 @@ def test_what_is_freed_between_what_is_held_goes_back_to_the_system() -> None:
     assert before - after > 150 << 20
 
 
+@pytest.mark.whole("test_what_is_freed_between_what_is_held_goes_back_to_the_system")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc alone gives it back")
 def test_what_arrow_freed_on_many_threads_goes_back_too() -> None:
     own, shared = (

@@ -164,6 +164,7 @@ def test_no_tab_shows_more_than_its_right(
 # --- as if it were not there
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("tab", some_of([tab.key for tab in ALL_TABS], 3))
 def test_each_field_of_an_address_takes_a_hidden_table_for_one_that_is_not_there(
     root: Path, record: ActivityRecord, tab: str

@@ -227,6 +227,7 @@ def test_files_to_be_deleted_are_listed_with_the_reason_and_deleted_once_confirm
     assert short.code == 5
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize("command", ["commit", "undo"])
 @pytest.mark.parametrize(("event", "committed"), [("os.link", False), ("os.remove", True)])
 def test_an_interrupt_while_committing_says_that_the_commit_may_be_there(

@@ -151,6 +151,7 @@ def test_the_timeline_is_brushed_filtered_and_leads_to_a_commit(watched: Any, la
     assert "tab=diff" in page.url
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("width", [375, 1024, 2560])
 def test_no_date_of_the_axis_is_on_another_or_under_now(watched: Any, lake_address: str, width: int) -> None:
     watched.set_viewport_size({"width": width, "height": 900})

@@ -19,6 +19,7 @@ from tests.support.pages.waiting import wait_until
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.whole("tests/web/test_notices.py, without a browser")
 def test_a_notice_is_acknowledged_with_a_reason(watched: Any, tmp_path: Path) -> None:
     created = [small_logs.commit_info("CREATE TABLE"), small_logs.PROTOCOL, small_logs.METADATA]
     table = small_logs.write_log(tmp_path / "lake" / "orders", [created])

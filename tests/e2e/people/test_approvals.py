@@ -64,6 +64,7 @@ def picture(page: Any, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
+@pytest.mark.whole("tests/web/test_approvals.py, without a browser")
 def test_two_browsers_through_the_whole_approval(browser: Any, pages: Pages) -> None:
     ana = signed_in(browser, pages, "ana", PLAN)
     ana.locator("#act-plan").click()

@@ -223,6 +223,7 @@ def _tab_to(page: Any, id_: str) -> None:
     pytest.fail(f"Tab does not reach {id_}")
 
 
+@pytest.mark.whole("tests/page/act, without a browser")
 def test_unused_files_are_deleted_with_the_keyboard_alone(act: Callable[[str], Any], root: Path) -> None:
     page = act("?t=act/unused&tab=act")
     page.get_by_role("link", name="Delete unused files").focus()

@@ -37,7 +37,7 @@ def _search(page: Any) -> Any:
     return page.get_by_label("Search for a column")
 
 
-@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_column_is_found_by_typing_and_chosen_by_a_click(statistics: Any) -> None:
     _search(statistics).type("E_000017")
     statistics.locator(".matches a").first.wait_for()
@@ -50,6 +50,7 @@ def test_a_column_is_found_by_typing_and_chosen_by_a_click(statistics: Any) -> N
     assert statistics.locator(".matches a").count() == 0
 
 
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_arrows_lead_into_the_suggestions_and_enter_chooses_one(statistics: Any) -> None:
     _search(statistics).focus()
     statistics.keyboard.type("0001")
@@ -65,7 +66,7 @@ def test_arrows_lead_into_the_suggestions_and_enter_chooses_one(statistics: Any)
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
-@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(statistics: Any) -> None:
     _search(statistics).focus()
     statistics.keyboard.press("ArrowDown")
@@ -88,7 +89,7 @@ def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics
     assert f"col={column_name(19_999)}" in statistics.url
 
 
-@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/{STATISTICS}&col={column_name(3)}")
     settle(watched)
@@ -114,7 +115,7 @@ def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: An
     assert "schema as JSON copied" in watched.locator("#toast").inner_text()
 
 
-@pytest.mark.whole("test_arrows_lead_into_the_suggestions_and_enter_chooses_one")
+@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_the_columns_to_set_are_suggested_as_they_are_typed(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide&tab=act&act=update")
     settle(watched)

@@ -101,6 +101,7 @@ def test_other_key_columns_are_chosen_and_the_row_stays(window: Window) -> None:
     assert parsed_row(Address.parse(entered["query"]).row) == {"name": "four"}
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.parametrize(
     ("row", "message"),
     [

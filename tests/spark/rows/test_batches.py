@@ -76,7 +76,7 @@ def test_rows_of_all_parts_and_pieces_are_the_version(table: explorer.Table) -> 
     assert _rows(version_stream(table, snapshot, "x >= 4500")) == list(range(4500, FILES * ROWS))
 
 
-@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
+@pytest.mark.whole("test_rows_of_all_parts_and_pieces_are_the_version")
 @pytest.mark.usefixtures("divided")
 def test_changes_of_all_parts_and_pieces_are_the_feed(table: explorer.Table) -> None:
     stream = change_stream(table, table.change_sources(1, FILES - 1))
@@ -92,7 +92,7 @@ def test_at_least_as_many_rows_come_as_are_wanted(table: explorer.Table, limit: 
     assert min(limit, FILES * ROWS) <= len(found) == len(set(found))
 
 
-@pytest.mark.whole("the case of parts and pieces at once", cases=["parts", "pieces"])
+@pytest.mark.whole("test_rows_of_all_parts_and_pieces_are_the_version")
 @pytest.mark.usefixtures("divided")
 def test_masked_rows_stay_out_in_every_part(tmp_path: Path) -> None:
     rows = [pa.table({"x": range(number * ROWS, (number + 1) * ROWS)}) for number in range(FILES)]

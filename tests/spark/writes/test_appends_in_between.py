@@ -83,6 +83,7 @@ SOURCE, NEW = rows((1, "a"), (2, "a")), rows((5, "a"))
 IN_A, IN_B = rows((3, "a")), rows((13, "b"))
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.conformance("LOG-023")
 @pytest.mark.parametrize(
     ("intent", "given", "between", "action", "after"),
@@ -132,6 +133,7 @@ def session_in(engine: Engine, zone: str) -> Iterator[None]:
         conf.set("spark.sql.session.timeZone", before or "UTC")
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.conformance("LOG-023")
 @pytest.mark.parametrize(
     "intent",

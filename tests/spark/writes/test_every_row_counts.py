@@ -78,6 +78,7 @@ BESIDE_EDGES: Final = {
 }
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.conformance("DV-022", "DV-024")
 @pytest.mark.parametrize("properties", [VECTORS, {}], ids=["masks", "rewrites"])
 def test_rows_at_any_place_of_a_long_file_are_those_that_change(tmp_path: Path, properties: dict[str, str]) -> None:
@@ -105,6 +106,7 @@ MERGE_NULLS: Final = {
 }
 
 
+@pytest.mark.sampled(cases=2)
 @pytest.mark.parametrize(
     ("properties", "intent", "given", "after"),
     [
@@ -158,6 +160,7 @@ TAKE_ALL: Final = {
 }
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("by_name", [True, False], ids=["a file", "a frame over the file"])
 def test_a_merge_whose_source_changed_since_the_plan_is_not_committed(tmp_path: Path, by_name: bool) -> None:
     """The file by its size and time, where as many rows match as before; a frame, which has no file, by its rows."""

@@ -95,6 +95,7 @@ OTHERS = (
 )
 
 
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize(("rule", "why"), some_of(FAILING, 2))
 def test_a_rule_that_cannot_be_evaluated_is_named_wherever_rows_are_written(
     rule: str, why: str, tmp_path: Path

@@ -42,6 +42,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_a_page_that_is_opened_begins_nothing(tables: Path, query: str, begun: list[str]) -> None:
     opened = Window(Catalog([str(tables)], allow_commits=True), "?t=w/orders", early_spark=True)
@@ -72,6 +73,7 @@ def test_what_a_person_asks_for_on_the_page_is_planned(tables: Path, begun: list
     assert "data-confirm" in again["regions"]["lead"]
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_a_request_for_a_page_begins_nothing_on_the_server(committing: Pages, query: str, begun: list[str]) -> None:
     cookie = committing.entered()

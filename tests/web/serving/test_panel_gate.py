@@ -63,6 +63,7 @@ def test_the_first_page_shows_nothing_and_opens_itself_again(began: tuple[Answer
     assert panel.ask("/main", Host="evil.example").status == 403
 
 
+@pytest.mark.whole("test_a_warm_server_answers_below_its_prefix_from_the_first_request_on")
 def test_our_own_application_answers_every_later_request(panel: Pages) -> None:
     moved = panel.ask("/main?t=w/orders", Host=f"localhost:{panel.port}")
     assert (moved.status, moved.headers["location"]) == (302, "./?t=w%2Forders")

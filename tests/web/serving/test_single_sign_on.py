@@ -146,6 +146,7 @@ def test_a_code_of_another_login_is_refused(pages: Pages) -> None:
     assert (answer.status, "invalid_grant" in answer.text) == (403, True)
 
 
+@pytest.mark.sampled(cases=6)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

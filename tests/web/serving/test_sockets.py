@@ -182,6 +182,7 @@ def token(reading: Pages) -> str:
     return reading.ask(ORDERS).token
 
 
+@pytest.mark.sampled(cases=9)
 @pytest.mark.parametrize("what", FOREIGN)
 def test_a_message_that_is_not_of_our_script_closes_the_socket(
     reading: Pages, token: str, what: str, caplog: pytest.LogCaptureFixture
@@ -197,6 +198,7 @@ def test_a_message_that_is_not_of_our_script_closes_the_socket(
     assert not any(record.exc_info for record in caplog.records)
 
 
+@pytest.mark.sampled(cases=3)
 @pytest.mark.parametrize(
     "fragment", [b"bytes", "no JSON", "[]", "null", '{"msgid": "1"}', "\ud7ff" * 10, '{"a":' * 5000]
 )

@@ -59,6 +59,7 @@ def words(spark_engine: Engine) -> list[str]:
     return sorted({row.keyword.lower() for row in rows} | {"current_path", "x"})
 
 
+@pytest.mark.whole("test_random_conditions_on_such_columns_are_true_of_the_same_rows")
 def test_each_word_of_the_grammar_is_a_column_where_spark_takes_it_for_one(parser: Any, words: list[str]) -> None:
     assert len(words) > 300
     read = 0
