@@ -46,12 +46,9 @@ and the median of three in one process.
 | every statistic typed, by Spark | 10.7 | 28.6 | 165 | 652 | 692 |
 | every file as a line of JSON, by Spark | 34.7 | 249.8 | 252 | 390 | 1,074 |
 
-One process takes about 140 bytes a file for three columns, so the limit of 2 GiB of checkpoint (some 14 million such
-files) is reached at about 2 GB. By Spark, the driver keeps the commits after the checkpoint and nothing of it, and a
-worker holds one row group (250,000 rows here); each is read once, so the work grows as the files do. For 100 million
-files, which were not measured, expect 15 GB of checkpoint and ten times this work, divided by the processors: ask for
-totals (`snapshot --spark`) and for the files of a condition (`files --where --spark`), and write the whole list to a
-table (`Table.files_frame().write`).
+One process takes about 140 bytes a file for three columns: the limit of 2 GiB of checkpoint is some 14 million such
+files. By Spark, each row group is read once, by a worker that holds one at a time. For more files ask for totals
+(`snapshot --spark`) and for the files of a condition (`files --where --spark`).
 """
 _MOST_PHASES = 4
 _STORED = """## Audits of a lake on a store
@@ -65,10 +62,8 @@ time is what an idle machine shares among its processors.
 | 1,000 | 126 | 32 | 2,012 | 4,000 | 139 |
 | 12,000 | 752 | 290 | 24,134 | 48,000 | 146 |
 
-A table takes six requests: one finds it, one lists its log, four read the hint, the commit (for its state and for its
-history), and whether there is a checksum. A process reads four tables of a store at a time: where each answer takes
-100 ms, 300 tables take 58 s in two processes, and 152 s one by one. Under the same load, `serve` had 100 names after
-0.2 s and all 12,000 after 8.8 s, for 4.4 s of a processor.
+A table takes six requests. A process reads four tables of a store at a time: where each answer takes 100 ms, 300 tables
+take 58 s in two processes, and 152 s one by one. Under the same load, `serve` had 100 names after 0.2 s.
 """
 _NAMES = {
     "open": "open: version, protocol, schema",
@@ -112,12 +107,15 @@ def page(record: dict[str, Any]) -> str:
         "writes": _writes,
         "driver": _driver,
     }
-    usual = Counter(_machine(record[name]) for name in parts if name in record).most_common(1)[0][0]
+    measured = [record[name] for name in parts if name in record]
+    usual = Counter(map(_machine, measured)).most_common(1)[0][0]
+    packages = Counter(map(_packages, measured)).most_common(1)[0][0]
     sections = [_HEAD.format(machine=f"{usual} Where a section was measured otherwise, it says so.")]
     for name, section in parts.items():
         if name in record and (name != "lake" or {row["of"] for row in record[name]["rows"]} != {"home"}):
             machine = _machine(record[name])
-            otherwise = [] if machine == usual else [machine, ""]
+            # What is as it is above is not said again.
+            otherwise = [] if machine == usual else [machine.removesuffix(f", {packages}.").rstrip(".") + ".", ""]
             sections.append("\n".join([*section(record[name]["rows"]), "", *otherwise]))
     return "\n".join([*sections, _PAST, _STORED])
 
@@ -366,7 +364,7 @@ def _lake(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield ""
     yield "Names, and all read: one run, from opening the address of a server with an empty cache."
     if any(row["what"].startswith("timeline") for row in _of(rows, "home")):
-        yield "The timeline: 30 days, all tables read, until their lanes are drawn; the median of three turns."
+        yield "The timeline: 30 days, until all lanes in sight are drawn, the median of three turns."
     if any(row["what"].startswith("palette") for row in _of(rows, "home")):
         yield "The palette: from the last key to the last change anywhere on the page, the median of three turns."
         yield "Facets: without a browser, the median of 15 turns."
@@ -467,11 +465,14 @@ def _of(rows: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
 
 def _machine(part: dict[str, Any]) -> str:
     found = part["machine"]
-    packages = ", ".join(f"{name} {version}" for name, version in found["packages"].items())
     return (
         f"Measured on {found['at']}: {found['processor']}, {found['processors']} processors, {found['memory']} GB, "
-        f"{found['system']}, Python {found['python']}, {packages}."
+        f"{found['system']}, Python {found['python']}, {_packages(part)}."
     )
+
+
+def _packages(part: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in part["machine"]["packages"].items())
 
 
 def _header(*names: str) -> Iterable[str]:

@@ -130,8 +130,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _listing(self, prefix: str, after: str) -> tuple[int, dict[str, str], bytes]:
         folder = self.server.folder
+        # Only the folder that the prefix names is walked: others may hold a hundred thousand objects.
+        within = folder / prefix.rpartition("/")[0]
         paths = sorted(
-            (path.relative_to(folder).as_posix(), path.stat()) for path in folder.rglob("*") if path.is_file()
+            (path.relative_to(folder).as_posix(), path.stat()) for path in within.rglob("*") if path.is_file()
         )
         contents = "".join(
             f"<Contents><Key>{escape(name)}</Key><Size>{facts.st_size}</Size><ETag>&quot;{facts.st_mtime_ns:x}&quot;"

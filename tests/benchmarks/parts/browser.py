@@ -43,7 +43,7 @@ from tests.support.slow_s3 import slow_s3
 ROUNDS: Final = 1
 TURNS: Final = 3
 STEPS: Final = 10
-CLICKS: Final = 20
+CLICKS: Final = 12
 MANY: Final = 1_000
 FACETED: Final = 10_000
 LONG: Final = "C"
