@@ -20,7 +20,7 @@ from explorer.core.errors import RequestError
 from explorer.credentials import safe_address, safe_path, without_credentials
 from explorer.report.case_file import AnyPin, CaseFile, FilePin, read_case
 from explorer.report.document import Pin
-from explorer.report.pins import case, pinned, report_findings
+from explorer.report.pins import case, name_of, pinned, report_findings
 from explorer.views.table.facts import TableFacts
 
 _UNTITLED: Final = "Case"
@@ -34,16 +34,16 @@ class PinLine:
 
     Attributes:
         name: Its name in the case, of letters, digits and hyphens.
-        table: The last part of its table's location; empty where it names none.
+        title: What is pinned; of a finding its claim, where the log of the table on show makes it.
+        about: What more says which it is: the rule of a claim, the table, when it was pinned.
         said: What the log of the table on show says of it; None of a pin of another table.
-        label: What it is, where the log says nothing here.
         note: What the person wrote.
     """
 
     name: str
-    table: str
+    title: str
+    about: tuple[str, ...]
     said: Pin | None
-    label: str
     note: str
 
 
@@ -159,9 +159,7 @@ class CaseDesk:
         for name, pin in self._pins.items():
             single = msgspec.structs.replace(about, pins=(pin,))
             answers = case(single, subject, findings).pins
-            table = "" if pin.table is None else pin.table.rstrip("/").rpartition("/")[2]
-            label = type(pin).__name__.removesuffix("Pin").lower()
-            lines.append(PinLine(name, fmt.plain(table, 200), answers[0] if answers else None, label, pin.note))
+            lines.append(_line(name, pin, answers[0] if answers else None))
         other_tables = sum(line.said is None for line in lines)
         return CaseView(
             about.title, about.author, about.notes, tuple(lines), other_tables, author_is_login=self._login is not None
@@ -175,6 +173,17 @@ class CaseDesk:
             message = "This pin is no longer in the case: it was already removed, or another case was opened."
             raise RequestError(message, field="pin")
         return self._pins[name]
+
+
+def _line(name: str, pin: AnyPin, said: Pin | None) -> PinLine:
+    what = " ".join(name_of(pin))
+    claims = [fact.text for fact in said.facts if fact.name == "claim"] if said is not None else []
+    table = "another table" if pin.table is None else pin.table.rstrip("/").rpartition("/")[2]
+    about = [what] if len(claims) == 1 else []
+    about += [table] if pin.table is not None or said is None else []
+    about += [f"pinned {pin.pinned:%Y-%m-%d %H:%M} UTC"] if pin.pinned is not None else []
+    title = claims[0] if len(claims) == 1 else what
+    return PinLine(name, fmt.plain(title, 200), tuple(fmt.plain(each, 200) for each in about), said, pin.note)
 
 
 def _named(pins: Iterable[AnyPin]) -> dict[str, AnyPin]:

@@ -88,7 +88,7 @@ class _Broken(Exception):
 
 
 def _pin(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> Pin:
-    kind, what = _named(pin)
+    kind, what = name_of(pin)
     problem: str | None = None
     facts: tuple[PinFact, ...] = ()
     try:
@@ -108,7 +108,8 @@ def _pin(pin: AnyPin, subject: Subject, findings: Sequence[ReportFinding]) -> Pi
     )
 
 
-def _named(pin: AnyPin) -> tuple[str, str]:
+def name_of(pin: AnyPin) -> tuple[str, str]:
+    """Return of what kind a pin is, and of what: ``("commit", "v3")``."""
     match pin:
         case CommitPin():
             return "commit", f"v{pin.version}"

@@ -150,7 +150,7 @@ function label(axis) {
     return atEnd ? placed(element, 1).box : middle;
   });
   const labels = [...axis.querySelectorAll("span")].map((element) => placed(element, 0));
-  const clear = ({ box }) => box.right <= axis.clientWidth && !now.some(({ left, right }) => box.right > left && box.left < right);
+  const clear = ({ box }) => box.right <= axis.clientWidth && !now.some(({ left, right }) => box.right + BETWEEN > left && box.left < right + BETWEEN);
   const apart = (shown) => shown.every(({ box }, at) => !at || shown[at - 1].box.right + BETWEEN <= box.left);
   let shown = labels.filter(clear);
   for (let each = 2; !apart(shown); each++) shown = labels.filter((one, at) => at % each === 0 && clear(one));

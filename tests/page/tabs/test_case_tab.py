@@ -21,6 +21,7 @@ from explorer.page.window import Message, WindowWork
 from explorer.report import verify_report
 from explorer.report.case_desk import CaseDesk
 from explorer.report.case_file import CommitPin, read_case
+from explorer.report.pins import report_findings
 from explorer.report.signature import SigningKey
 from explorer.views import TableView
 from explorer.web.served_tables import Catalog
@@ -115,7 +116,11 @@ def test_what_is_shown_can_be_pinned_where_it_is_shown(window: _Window) -> None:
         window.send("pin", pin=what, **named)
     assert window.answered == 4
     lead = _case(window)
-    assert re.findall(r"<h3>(\w+) ", lead) == ["commit", "diff", "file", "finding"]
+    assert re.findall(r"<h3>(\w+) ", lead)[:3] == ["commit", "diff", "file"]
+    # A finding is headed by its claim, and its rule stands beside it.
+    (claim, rule) = re.findall(r"<h3>([^<]+) <small class=.muted.>finding ([\w-]+)", lead)[0]
+    assert window.view is not None
+    assert (rule, claim) in {(each.id, each.title) for each in report_findings(window.view.facts.audit())}
     assert "no longer holds" not in lead
     assert "Remove" in lead
     assert '<sup class="count">4</sup>' in window.page().regions["tabs"]
@@ -189,7 +194,7 @@ def test_pins_of_another_table_are_counted_and_those_that_hold_no_longer_are_mar
     window.send("case-load", text=json.dumps(changed), name="case.json")
     lead = _case(window)
     assert "1 pin belongs to another table" in lead
-    assert "commit of other" in lead
+    assert re.search(r"<h3>commit v1 <small class=.muted.>other · pinned \d{4}-", lead)
     assert "no longer holds" in lead
 
 
