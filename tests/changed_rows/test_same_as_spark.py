@@ -97,7 +97,7 @@ def _versions(table: explorer.Table) -> list[int]:
     return list(range(first, last + 1))[-60:]
 
 
-@pytest.mark.sampled(cases=2)
+@pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("folder", _cases(), ids=lambda folder: folder.name)
 def test_changes_are_those_of_spark(folder: Path) -> None:
     outcomes: Counter[str] = Counter()

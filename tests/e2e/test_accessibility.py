@@ -57,6 +57,7 @@ def test_axe_finds_nothing(opened: Any, watched: Any, theme: str) -> None:
     assert found == {}
 
 
+@pytest.mark.whole("test_axe_finds_nothing")
 def test_axe_finds_nothing_in_a_plan_on_a_telephone(opened: Any, watched: Any) -> None:
     watched.set_viewport_size({"width": 375, "height": 812})
     page = opened(f"{VECTORS}&tab=act&act=enable-feature&f.feature=rowTracking&step=plan")

@@ -67,6 +67,7 @@ def _live(path: Path) -> list[str]:
     return sorted(explorer.open_table(path).snapshot().files(["path"]).column(0).to_pylist())
 
 
+@pytest.mark.whole("tests/golden/test_reference_commits.py")
 @pytest.mark.parametrize("feature", FEATURES if WHOLE_DOSE else EVERY_RUN)
 def test_what_is_said_to_be_unused_the_reference_drops_and_changes_no_file(
     reference_writer: ReferenceWriter, tmp_path: Path, feature: str
@@ -83,7 +84,7 @@ def test_what_is_said_to_be_unused_the_reference_drops_and_changes_no_file(
     assert (_live(path), reference_writer.rows(path).num_rows) == (before, rows)
 
 
-@pytest.mark.whole("test_what_is_said_to_be_unused_the_reference_drops_and_changes_no_file")
+@pytest.mark.whole("tests/golden/test_reference_commits.py")
 @pytest.mark.parametrize("feature", FEATURES if WHOLE_DOSE else EVERY_RUN)
 def test_what_the_reference_will_not_drop_as_it_is_or_rewrites_is_not_said_to_be_unused(
     reference_writer: ReferenceWriter, tmp_path: Path, feature: str

@@ -177,6 +177,7 @@ def test_a_new_table_comes_to_the_list_without_a_reload(watched: Any, tmp_path: 
         page.goto("about:blank")  # before its server ends
 
 
+@pytest.mark.whole("tests/e2e/test_accessibility.py")
 @pytest.mark.sampled(cases=1)
 @pytest.mark.parametrize("query", ["?show=timeline&range=30d", "?facet=finding%3Asilent-loader&col=id"])
 @pytest.mark.parametrize("width", [375, 1440])

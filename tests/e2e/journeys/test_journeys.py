@@ -13,7 +13,7 @@ from tests.support.dose import WHOLE_DOSE
 from tests.support.pages.served_pages import SERVE_COMMITS, enter, served
 
 pytestmark = pytest.mark.e2e
-_EVERY_RUN = "cl"
+_EVERY_RUN = "c"
 """Journeys to the history of a column, and to a card."""
 _WITH_SPARK = (
     pytest.mark.spark,
@@ -33,7 +33,7 @@ def demo(demo_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def _marks(letter: str) -> Sequence[pytest.MarkDecorator]:
     if letter not in WITHOUT_SPARK:
         return _WITH_SPARK
-    return () if letter in _EVERY_RUN else (pytest.mark.whole(f"the journeys {' and '.join(_EVERY_RUN)}"),)
+    return () if letter in _EVERY_RUN else (pytest.mark.whole(f"the journey {' and '.join(_EVERY_RUN)}"),)
 
 
 @pytest.mark.parametrize("letter", [pytest.param(letter, marks=_marks(letter)) for letter in JOURNEYS])

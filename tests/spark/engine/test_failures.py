@@ -94,7 +94,7 @@ REAL: list[tuple[Provoke, type[ExplorerError], str]] = [
 ]
 
 
-@pytest.mark.sampled(cases=7)
+@pytest.mark.sampled(cases=4)
 @pytest.mark.parametrize(("provoke", "kind", "words"), REAL, ids=[words for _, _, words in REAL])
 def test_a_failure_of_spark_is_said_in_words(
     provoke: Provoke, kind: type[ExplorerError], words: str, tmp_path: Path

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.reference,
     pytest.mark.spark,
     pytest.mark.usefixtures("spark_engine"),
-    pytest.mark.sampled(tests=12),
+    pytest.mark.sampled(tests=8),
 ]
 
 ROOT = reference_root()

@@ -78,7 +78,7 @@ BESIDE_EDGES: Final = {
 }
 
 
-@pytest.mark.sampled(cases=1)
+@pytest.mark.whole("the case rewrites", cases=["masks"])
 @pytest.mark.conformance("DV-022", "DV-024")
 @pytest.mark.parametrize("properties", [VECTORS, {}], ids=["masks", "rewrites"])
 def test_rows_at_any_place_of_a_long_file_are_those_that_change(tmp_path: Path, properties: dict[str, str]) -> None:
