@@ -53,7 +53,8 @@ def test_the_commit_that_took_rows_is_found_by_its_reason_and_undone(person: Fol
     person.fill("cq", "bob", "commits").see("1 commit of 5", "commits")
     person.follow("v3", "commits").follow("Undo v3", "side").see("Restore version 2")
     person.follow("Preview plan").see("Nothing has been written")
-    person.press("Commit", reason="not agreed", name="orders").see("committed")
+    # The plan says that it can be committed; only the receipt offers another change.
+    person.press("Commit", reason="not agreed", name="orders").see("New change")
     assert explorer.open_table(root / "orders").snapshot().version == 5
 
 
