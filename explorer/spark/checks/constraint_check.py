@@ -28,7 +28,7 @@ from explorer.spark.scan.results import readable_frame
 from explorer.spark.scan.row_marks import free_name, place_marks
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from explorer.core.versions.delta_log import DeltaLog
     from explorer.core.versions.snapshot import Snapshot
@@ -132,6 +132,7 @@ class _Checks:
                 rows_checked=_sum(counts.column("rows")),
                 files=broken,
                 samples=_no_samples(),
+                has_nulls=pc.any(counts.column(f"u{place}")).as_py() if broken.num_rows else None,
             )
             results[name] = self._sampled(result) if broken.num_rows and self._samples else result
         return results
@@ -139,39 +140,46 @@ class _Checks:
     def _sampled(self, result: CheckResult) -> CheckResult:
         self._job.report(f"Fetching rows that break {result.name}")
         samples = _sample(self._table, self._snapshot, result, self._samples)
-        return replace(result, samples=samples, has_nulls=_has_nulls(self._table, self._snapshot, result))
+        return replace(result, samples=samples)
 
     def _unjudged(self, name: str, text: str, error: ExpressionRefused) -> CheckResult:
         return CheckResult(name, text, None, None, _FILES.empty_table(), _no_samples(), error)
 
 
 def _count(log: DeltaLog, snapshot: Snapshot, texts: Sequence[str]) -> pa.Table:
-    """Count by file: its number, ``rows``, and for each predicate the violations ``v0`` and the first place ``f0``."""
+    """Count by file: its number, ``rows``, and for each predicate the violations ``v0``, the first place ``f0``, and
+    whether it is NULL for a row ``u0``."""
     place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, snapshot.logical_files, place)
     words = range(0, len(texts), _BITS)
-    violated = _violated(planned.frame, texts)
-    broken = [_broken(violated[start : start + _BITS]).alias(f"m{start // _BITS}") for start in words]
+    holds = expressions(planned.frame, texts)
+    bits = {"m": [_violates(each) for each in holds], "n": [each.isNull() for each in holds]}
+    marks = [
+        _marked(columns[start : start + _BITS]).alias(f"{name}{start // _BITS}")
+        for name, columns in bits.items()
+        for start in words
+    ]
     file, row = place.given
-    rows = planned.frame.select(sf.col(file).alias("file"), sf.col(row).alias("row"), *broken)
+    rows = planned.frame.select(sf.col(file).alias("file"), sf.col(row).alias("row"), *marks)
     # Most rows break nothing or the same, so rows are counted by what they break, then summed by predicate.
-    kinds = rows.groupBy("file", *(f"m{start // _BITS}" for start in words)).agg(
+    kinds = rows.groupBy("file", *(f"{name}{start // _BITS}" for name in bits for start in words)).agg(
         sf.count(sf.lit(1)).alias("n"), sf.min("row").alias("first")
     )
     totals = [sf.sum("n").alias("rows")]
     for number in range(len(texts)):
-        bit = sf.col(f"m{number // _BITS}").bitwiseAND(sf.lit(1 << number % _BITS)) != 0
+        bit, null = (sf.col(f"{name}{number // _BITS}").bitwiseAND(sf.lit(1 << number % _BITS)) != 0 for name in bits)
         totals.append(sf.coalesce(sf.sum(sf.when(bit, sf.col("n"))), sf.lit(0)).alias(f"v{number}"))
         totals.append(sf.min(sf.when(bit, sf.col("first"))).alias(f"f{number}"))
+        totals.append(sf.max(null).alias(f"u{number}"))
     grouped = kinds.groupBy("file").agg(*totals)
     return replace(planned, frame=grouped, where="; ".join(texts)).to_arrow().sort_by("file")
 
 
-def _broken(violated: Sequence[Column]) -> Column:
-    """Return the predicates that a row breaks, a bit each."""
+def _marked(conditions: Sequence[Column]) -> Column:
+    """Return the conditions that a row meets, a bit each."""
     nothing = sf.lit(0).cast("long")
     bits = [
-        sf.when(breaks, sf.lit(1 << place).cast("long")).otherwise(nothing) for place, breaks in enumerate(violated)
+        sf.when(meets, sf.lit(1 << place).cast("long")).otherwise(nothing) for place, meets in enumerate(conditions)
     ]
     return joined(bits, lambda one, other: one.bitwiseOR(other))
 
@@ -190,12 +198,14 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     counts, needed = result.files.column("violations").to_pylist(), 0
     while needed < len(counts) and sum(counts[:needed]) < limit:
         needed += 1
-    files = _violating(snapshot, result, needed)
+    wanted = result.files.column("raw_path").slice(0, needed)
+    files = snapshot.logical_files
+    files = files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
     place = place_marks(snapshot.schema)
     planned = _placed(log, snapshot, files, place)
-    (breaks,) = _violated(planned.frame, [result.expression])
+    (holds,) = expressions(planned.frame, [result.expression])
     file, row = place.given
-    rows = planned.frame.where(breaks).orderBy(file, row).limit(limit)
+    rows = planned.frame.where(_violates(holds)).orderBy(file, row).limit(limit)
     names = [field.name for field in snapshot.schema.fields]
     rows = rows.select(file, row, *(sf.col(quoted(name)) for name in names))
     violating = replace(planned, frame=readable_frame(rows), where=result.expression).to_arrow()
@@ -206,23 +216,8 @@ def _sample(log: DeltaLog, snapshot: Snapshot, result: CheckResult, limit: int) 
     )
 
 
-def _has_nulls(log: DeltaLog, snapshot: Snapshot, result: CheckResult) -> bool:
-    """Return whether a predicate is NULL for some row; files that no row violates it in are not read."""
-    planned = _placed(log, snapshot, _violating(snapshot, result), place_marks(snapshot.schema))
-    (holds,) = expressions(planned.frame, [result.expression])
-    found = planned.frame.where(holds.isNull()).limit(1).select(sf.lit(1).alias("found"))
-    return bool(replace(planned, frame=found, where=result.expression).to_arrow().num_rows)
-
-
-def _violating(snapshot: Snapshot, result: CheckResult, most: int | None = None) -> pa.Table:
-    """Return the files in which rows violate a predicate, or the first of them."""
-    wanted = result.files.column("raw_path").slice(0, most)
-    files = snapshot.logical_files
-    return files.filter(pc.is_in(files.column("raw_path"), wanted.combine_chunks()))
-
-
-def _violated(rows: DataFrame, texts: Sequence[str]) -> list[Column]:
-    return [~sf.coalesce(holds, sf.lit(False)) for holds in expressions(rows, texts)]
+def _violates(holds: Column) -> Column:
+    return ~sf.coalesce(holds, sf.lit(False))
 
 
 def _placed(log: DeltaLog, snapshot: Snapshot, files: pa.Table, place: RowMarks) -> Scan:

@@ -124,10 +124,11 @@ function drawLane(lane, width, room) {
 
 const inView = new Set();
 const seen = new IntersectionObserver((entries) => {
+  const come = [];
   for (const { target, isIntersecting } of entries) {
-    if (!isIntersecting) { inView.delete(target); target.querySelector("canvas")?.remove(); }
+    if (isIntersecting) { come.push(target); } else { inView.delete(target); target.querySelector("canvas")?.remove(); }
   }
-  bring(entries.filter(({ isIntersecting }) => isIntersecting).map(({ target }) => target));
+  bring(come);
 }, { rootMargin: "200px" });
 function bring(lanes) {
   const others = lanes.filter((lane) => !inView.has(lane));
