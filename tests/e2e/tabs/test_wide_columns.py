@@ -13,7 +13,7 @@ from tests.support.logs.wide_tables import column_name, wide_table
 from tests.support.pages.served_pages import SERVE, served
 from tests.support.pages.waiting import wait_until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.whole("tests/page/tabs/test_wide_pages.py")]
 _MANY = 20_000
 STATISTICS = "?t=w/wide&tab=statistics"
 
@@ -37,7 +37,6 @@ def _search(page: Any) -> Any:
     return page.get_by_label("Search for a column")
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_column_is_found_by_typing_and_chosen_by_a_click(statistics: Any) -> None:
     _search(statistics).type("E_000017")
     statistics.locator(".matches a").first.wait_for()
@@ -50,7 +49,6 @@ def test_a_column_is_found_by_typing_and_chosen_by_a_click(statistics: Any) -> N
     assert statistics.locator(".matches a").count() == 0
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_arrows_lead_into_the_suggestions_and_enter_chooses_one(statistics: Any) -> None:
     _search(statistics).focus()
     statistics.keyboard.type("0001")
@@ -66,7 +64,6 @@ def test_arrows_lead_into_the_suggestions_and_enter_chooses_one(statistics: Any)
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(statistics: Any) -> None:
     _search(statistics).focus()
     statistics.keyboard.press("ArrowDown")
@@ -78,7 +75,6 @@ def test_escape_takes_the_suggestions_away_and_arrow_down_brings_the_first_ones(
     assert statistics.evaluate("document.activeElement.id") == "column-select"
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics: Any) -> None:
     _search(statistics).fill("19999")
     statistics.keyboard.press("Enter")
@@ -89,7 +85,6 @@ def test_a_part_of_a_name_that_is_sent_lists_the_columns_that_have_it(statistics
     assert f"col={column_name(19_999)}" in statistics.url
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/{STATISTICS}&col={column_name(3)}")
     settle(watched)
@@ -103,7 +98,6 @@ def test_a_link_opens_a_column_and_going_back_returns_to_the_one_before(watched:
     assert column_name(3) in watched.locator("#charthead").inner_text()
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide")
     settle(watched)
@@ -115,7 +109,6 @@ def test_the_schema_is_copied_whole_though_the_page_does_not_hold_it(watched: An
     assert "schema as JSON copied" in watched.locator("#toast").inner_text()
 
 
-@pytest.mark.whole("tests/page/tabs/test_wide_pages.py")
 def test_the_columns_to_set_are_suggested_as_they_are_typed(watched: Any, wide: str) -> None:
     watched.goto(f"{wide}/?t=w/wide&tab=act&act=update")
     settle(watched)
