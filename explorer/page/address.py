@@ -7,10 +7,10 @@ of that table, the error shows the range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote_plus, urlencode
 
 from explorer.activity.event import KINDS as ACTIVITY_KINDS
 from explorer.core.errors import ExplorerError, RequestError
@@ -223,6 +223,17 @@ class Address:
         wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
         address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
         return "?" + urlencode(address.pairs([]), safe="/")
+
+    def to_each(self, field: str, **changes: object) -> Callable[[str], str]:
+        """Return what makes the queries of this address that differ in one field, for a page that has many of them.
+
+        Args:
+            field: The name of the field, whose value is never empty.
+            **changes: Of other fields, as for `to`.
+        """
+        key = _KEYS[field]
+        before, after = self.to(**changes, **{field: "\0"}).split(f"{key}=%00", 1)
+        return lambda value: f"{before}{key}={quote_plus(value, safe='/')}{after}"
 
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
         """Return the keys and values that a form must carry along, except some fields and those at their default."""

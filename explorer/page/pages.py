@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from explorer.auditing import Audit
 from explorer.core.errors import Cancelled, ExplorerError, TimestampOutOfRange, VersionGap, VersionNotFound
@@ -39,7 +40,8 @@ _log = logging.getLogger(__name__)
 _JUDGES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="explorer-judge")
 _JUDGED_SOON = 0.2
 TABLE_REGIONS = (
-    "bar", "strip", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot", "rest", "side",
+    "bar", "strip", "other-tables", "still", "opening", "commits", "tabs", "notice", "lead", "charthead", "chartfoot",
+    "rest", "side",
 )  # fmt: skip
 
 
@@ -60,6 +62,7 @@ class Rendered:
         audit: The audit whose findings it shows; None where there was none at hand.
         is_early: More is being read of the table than it shows; it is not the page that was asked for.
         refusal: What is wrong with a version or a time that the address names, where the page says that alone.
+        changes: How many changes of what its window is to show it has seen.
     """
 
     regions: dict[str, str]
@@ -74,6 +77,7 @@ class Rendered:
     audit: Audit | None = None
     is_early: bool = False
     refusal: Problem | None = None
+    changes: int = 0
 
 
 def table_page(
@@ -87,6 +91,7 @@ def table_page(
     by_person: bool = True,
     is_wanted: Callable[[], bool] = lambda: True,
     permit: Callable[[TableFacts], None] = lambda _facts: None,
+    begin: Callable[[TableView], int] = lambda _view: 0,
     shows_values: Callable[[TableFacts], bool] = lambda _facts: True,
 ) -> Rendered:
     """Return the page of a table; every error but an ended reading becomes the state that shows it.
@@ -101,6 +106,7 @@ def table_page(
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
         by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
         permit: Raises `NotAllowed` if the person may not see the tab.
+        begin: Begins what the tab needs in a window that is open; returns `Rendered.changes`.
         shows_values: Says whether the person may see values of rows, as bounds are.
         is_wanted: Says whether the window still wants this address. A page that comes too late begins and ends nothing.
 
@@ -121,10 +127,12 @@ def table_page(
         readings = _time_readings(facts, address)
         address = _numbered(address, view)
 
-        def ask() -> None:
+        def ask() -> int:
             permit(facts)
-            if is_wanted():
-                tab_named(address.tab).ask(view, address, work, by_person=by_person)
+            if not is_wanted():
+                return 0
+            tab_named(address.tab).ask(view, address, work, by_person=by_person)
+            return begin(view)
 
         rendered = _table(view, address, work, ask, may_commit=tables.allow_commits)
         rendered.regions["notice"] += "".join(notice(time_reading(*reading)) for reading in readings)
@@ -254,13 +262,14 @@ def _numbered(address: Address, view: TableView) -> Address:
 
 
 def _table(
-    view: TableView, address: Address, work: WindowWork, ask: Callable[[], None], *, may_commit: bool
+    view: TableView, address: Address, work: WindowWork, ask: Callable[[], int], *, may_commit: bool
 ) -> Rendered:
     facts, tab = view.facts, tab_named(address.tab)
     regions = dict.fromkeys(TABLE_REGIONS, "") | _around(view, address, work)
     person, audit = work.of(ActDesk).person, facts.cached_audit()
+    changes = 0
     try:
-        ask()
+        changes = ask()
         shown = tab.view(view, address, work)
         card = None if audit is None else audit_card(audit, address)
         of_tab = card if shown.audit is None else audit_card(shown.audit, address, pinned_by=audit)
@@ -295,6 +304,7 @@ def _table(
         view=view,
         needs_spark=shown.needs_spark,
         audit=audit,
+        changes=changes,
     )
 
 
@@ -304,7 +314,7 @@ def _shared(view: TableView, address: Address) -> dict[str, object]:
 
 def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, str]:
     """Return the parts around the tab: the strip, the tabs, the commits, and why the history cannot be read."""
-    facts = view.facts
+    facts, others = view.facts, work.other_names()
     regions = {
         "tabs": render(
             "tabs",
@@ -314,7 +324,8 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
             case=work.of(CaseDesk),
             **_shared(view, address),
         ),
-        "strip": strip(view, address, view.folded, work.other_names()),
+        "strip": strip(view, address, view.folded, others),
+        "other-tables": _options(others or ()),
     }
     if not len(facts.commits):
         if facts.problem is not None and facts.snapshot_works(view.version):
@@ -327,6 +338,11 @@ def _around(view: TableView, address: Address, work: WindowWork) -> dict[str, st
     if address.view == "table" and not view.folded:
         regions["commits"] = commits_table(view, address)
     return regions
+
+
+@lru_cache(maxsize=8)
+def _options(names: tuple[str, ...]) -> str:
+    return render("options", names=names)
 
 
 def _bar_of_version(view: TableView, address: Address, card: AuditCard | None, *, may_commit: bool, person: str) -> str:

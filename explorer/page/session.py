@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import secrets
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -101,6 +102,12 @@ class Session(ABC):
         self.newest = 0
         self._turns = count(1)
         self._drawn = 0
+        # How often what is to be shown has changed, also on other threads; how much of it is shown, and the pages that
+        # are being made.
+        self._changes = 0
+        self._changing = threading.Condition()
+        self._shown_changes = 0
+        self._making = 0
         self._typed = 0
         self._waiting: deque[tuple[Handler, Message]] = deque()
         self._is_recording = False
@@ -197,8 +204,24 @@ class Session(ABC):
         self.drawing.patch(regions or {}, message.number, query)
 
     def redraw(self) -> None:
-        """Draw the page again; from any thread."""
-        self.tasks.later(self.draw_again, self.newest)
+        """Draw the page again, as what is to be shown has changed; from any thread.
+
+        A page that is being made is waited for: it may show the change.
+        """
+        with self._changing:
+            self._changes += 1
+            self._changing.notify_all()
+        self.tasks.later(self._catch_up, self.newest)
+
+    @property
+    def changes(self) -> int:
+        """How often what is to be shown has changed."""
+        return self._changes
+
+    def await_change(self, after: int, seconds: float) -> None:
+        """Wait on a thread until what is to be shown has changed since, at most so many seconds."""
+        with self._changing:
+            self._changing.wait_for(lambda: self._changes != after, seconds)
 
     def begin(self, work: Callable[[], object]) -> None:
         """Do long work on a thread; the work itself reports its result, and what it raises is shown."""
@@ -228,8 +251,9 @@ class Session(ABC):
             self.host.send({"kind": "reload"})
             return
         self.awaited = query, time.monotonic()
-        request, arrived = self.wanted, partial(self._arrived, number, next(self._turns), query)
-        self.tasks.compute(self.threads(request), number, partial(self.render, request), arrived)
+        self._making += 1
+        request, made = self.wanted, partial(self._made, number, next(self._turns), query, self._changes)
+        self.tasks.watch(self.threads(request), number, partial(self.render, request), made)
 
     def draw_again(self) -> None:
         """Make the page that is shown again."""
@@ -329,6 +353,17 @@ class Session(ABC):
 
         self.compute(message, work, shown)
 
+    def _made(self, number: int, turn: int, query: str, changes: int, done: Future[Rendered]) -> None:
+        self._making -= 1
+        rendered = done.result()
+        self._arrived(number, turn, query, replace(rendered, changes=max(changes, rendered.changes)))
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Draw the page again if something has changed that it does not show."""
+        if not self._making and self._shown_changes != self._changes:
+            self.draw_again()
+
     def _arrived(self, number: int, turn: int, query: str, rendered: Rendered) -> None:
         # Of two drawings for one request the one that began later holds, whichever is ready first.
         if number < self.newest or turn < self._drawn:
@@ -339,6 +374,7 @@ class Session(ABC):
             self.drawing.patch({"notice": notice(rendered.refusal)}, number, self.drawn)
             return
         self._drawn, self.drawn, self.awaited = turn, query, None
+        self._shown_changes = rendered.changes
         self.about_to_draw(rendered)
         self.drawing.draw(rendered, number)
         self.arrived(rendered)

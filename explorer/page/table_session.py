@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -40,6 +40,8 @@ _PAGES = RightOfWay()
 _AT_FIRST: Final = 1.6
 _CHECK_EVERY: Final = 3_000
 _REPORT_EVERY: Final = 400
+# Seconds that a page waits for rows that are on their way, before it is shown without them.
+_ROWS_AWAITED: Final = 0.15
 
 
 class TableSession(Session):
@@ -196,6 +198,10 @@ class TableSession(Session):
                     wait=False,
                     by_person=request.by_person,
                     permit=partial(self._permit, address),
+                    # A result of another window is taken over by the page, where it is still kept.
+                    begin=partial(self._open_ahead, address)
+                    if request.by_person and not address.result
+                    else lambda _view: self.changes,
                     shows_values=lambda facts: self.entry.may(Right.ROWS, OnShow(address.table, facts.location)),
                     is_wanted=lambda: request.query == self.query,
                 )
@@ -248,19 +254,59 @@ class TableSession(Session):
         if address.tab in OPENS_ROWS:
             if not self.entry.may(Right.ROWS, shown):
                 return
-            reading = _reading(address, shown)
-            names_rows = address.tab != "row" or address.row
-            if names_rows and reading != self._recorded:
-                event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
-                if reading == self._being_recorded:
-                    return  # the tab is opened when that is on the disk
-                if (recorded := self.entry.record(event)) is not None:
-                    self._being_recorded = reading
-                    self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
-                    return
-                self._recorded = reading
+            if _reading(address, shown) == self._being_recorded:
+                return  # the tab is opened when that is on the disk
+            if (recorded := self._record_reading(address, shown)) is not None:
+                self._open_later(_reading(address, shown), recorded)
+                return
         self._record_plan(shown)
-        tab_named(address.tab).opened(self)
+        if self.view is not None and address.tab in OPENS_ROWS:
+            self.begin(partial(tab_named(address.tab).opened, self.view, address, self._work))
+
+    def _open_ahead(self, address: Address, view: TableView) -> int:
+        """Begin on a thread what a tab needs before it is drawn, once that is recorded, and wait a moment for it.
+
+        Returns:
+            How often what is to be shown has changed by then.
+        """
+        shown, before = OnShow(address.table, view.facts.location, view.version), self.changes
+        if (
+            address.tab in OPENS_ROWS
+            and self.entry.may(Right.ROWS, shown)
+            and self._is_recorded(address, shown)
+            and tab_named(address.tab).opened(view, address, self._work)
+        ):
+            self.await_change(before, _ROWS_AWAITED)
+        return self.changes
+
+    def _is_recorded(self, address: Address, shown: OnShow) -> bool:
+        """Record on a thread that a tab reads rows; return false if that is not on the disk in a moment."""
+        reading = _reading(address, shown)
+        if reading == self._being_recorded:
+            return False
+        recorded = self._record_reading(address, shown)
+        if recorded is not None:
+            wait([recorded], _ROWS_AWAITED)
+            if not recorded.done() or recorded.exception() is not None:
+                # What is wrong is said on the loop, where the tab is opened too if it turns out well.
+                self._open_later(reading, recorded)
+                return False
+            self._recorded = reading
+        return True
+
+    def _record_reading(self, address: Address, shown: OnShow) -> Future[Any] | None:
+        """Begin to record that a tab reads rows; return None where that is recorded, or nothing is."""
+        reading = _reading(address, shown)
+        if reading == self._recorded or (address.tab == "row" and not address.row):
+            return None
+        event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
+        if (recorded := self.entry.record(event)) is None:
+            self._recorded = reading
+        return recorded
+
+    def _open_later(self, reading: tuple[object, ...], recorded: Future[Any]) -> None:
+        self._being_recorded = reading
+        self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
 
     def _open_recorded(self, reading: tuple[object, ...], recorded: Future[Any]) -> None:
         """Open a tab whose opening was recorded, unless something else is on show by now."""

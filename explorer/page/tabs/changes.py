@@ -46,11 +46,12 @@ class FeedWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._changes, self.kept = RangeChanges(changed), kept
 
-    def open(self, view: TableView, address: Address) -> None:
-        """Begin to read the changes of a range that is on show, where that needs no Spark."""
+    def open(self, view: TableView, address: Address) -> bool:
+        """Begin to read the changes of a range that is on show, where that needs no Spark; see `TabSpec.opened`."""
         inferred = _inferred(view, address)
-        if change_origins(view, inferred=inferred).available:
-            self._changes.open(view, address.keys, address.where, inferred=inferred)
+        if not change_origins(view, inferred=inferred).available:
+            return False
+        return self._changes.open(view, address.keys, address.where, inferred=inferred)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the changes that an address asks for; a running read is stopped."""
@@ -141,10 +142,8 @@ def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(window: Window) -> None:
-    if window.view is not None:
-        address = Address.parse(window.query)
-        window.begin(partial(window.work.of(FeedWork).open, window.view, address))
+def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+    return work.of(FeedWork).open(view, address)
 
 
 def _export(view: TableView, address: Address, work: WindowWork) -> Listing:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
-from urllib.parse import quote_plus
 
 from explorer import formatting as fmt
 from explorer.page.address import Address
@@ -22,7 +21,6 @@ from explorer.views.rows.row_work import RowsRead
 from explorer.views.rows.spark_work import WorkState
 
 _LONGEST_NAME: Final = 1_000
-_MARK: Final = "\0"
 
 
 class CardWork:
@@ -52,13 +50,11 @@ class Filters:
 
     def __init__(self, address: Address) -> None:
         self._narrowing = Narrowing(address.where)
-        # One address for all of them, as a page has a thousand.
-        query = address.to(tab="data", where=_MARK, page=None, find=None)
-        self._before, self._after = query.split(f"&where={quote_plus(_MARK)}", 1)
+        self._to = address.to_each("where", tab="data", page=None, find=None)
 
     def href(self, where: str) -> str:
         """Return the address of the rows that meet a condition."""
-        return f"{self._before}&where={quote_plus(self._narrowing.by(where), safe='/')}{self._after}"
+        return self._to(self._narrowing.by(where))
 
 
 @dataclass(frozen=True, slots=True)

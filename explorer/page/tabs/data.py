@@ -33,11 +33,12 @@ class RowsWork:
         self._rows = PagedRows(changed)
         self._turned_at: object = None
 
-    def open(self, view: TableView, address: Address) -> None:
-        """Begin to read the first rows of a version that is on show, where that needs no Spark."""
+    def open(self, view: TableView, address: Address) -> bool:
+        """Begin to read the first rows of a version where that needs no Spark; see `TabSpec.opened`."""
         facts = view.facts
-        if not address.where and facts.snapshot(view.version).num_files and not facts.lost_data(view.version):
-            self._rows.open(view, masked=address.masked == "1")
+        if address.where or not facts.snapshot(view.version).num_files or facts.lost_data(view.version):
+            return False
+        return self._rows.open(view, masked=address.masked == "1")
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the first rows that an address asks for; a running read is stopped."""
@@ -137,11 +138,8 @@ def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(window: Window) -> None:
-    if window.view is not None:
-        address = Address.parse(window.query)
-        begin = partial(window.work.of(RowsWork).open, window.view, address)
-        window.begin(begin)
+def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+    return work.of(RowsWork).open(view, address)
 
 
 def _export(view: TableView, address: Address, work: WindowWork) -> Listing:

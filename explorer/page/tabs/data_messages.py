@@ -16,7 +16,7 @@ _begun: WeakKeyDictionary[WindowWork, Event] = WeakKeyDictionary()
 
 
 def begin_reading(
-    window: Window, message: Message, start: Callable[[TableView, Address], None], answers: Mapping[str, str]
+    window: Window, message: Message, start: Callable[[TableView, Address], object], answers: Mapping[str, str]
 ) -> None:
     """Put the question into the address, and begin to read the answer; the message is answered when that is begun.
 

@@ -35,10 +35,9 @@ class DifferencesWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._compared, self.kept = ComparedRows(changed), kept
 
-    def open(self, view: TableView, address: Address) -> None:
-        """Begin to compare the rows of versions that are on show, where that needs no Spark."""
-        if comparison_estimate(view)[1]:
-            self._compared.open(view, address.keys)
+    def open(self, view: TableView, address: Address) -> bool:
+        """Begin to compare the rows of versions that are on show, where that needs no Spark; see `TabSpec.opened`."""
+        return comparison_estimate(view)[1] and self._compared.open(view, address.keys)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows that an address asks for; a running comparison is stopped."""
@@ -103,10 +102,8 @@ def _ask(view: TableView, address: Address, work: WindowWork, *, by_person: bool
         work.of(table_pair.PairWork).prepare(view, address)
 
 
-def _open(window: Window) -> None:
-    address = Address.parse(window.query)
-    if window.view is not None and not address.other:
-        window.begin(partial(window.work.of(DifferencesWork).open, window.view, address))
+def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+    return not address.other and work.of(DifferencesWork).open(view, address)
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:

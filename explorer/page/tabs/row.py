@@ -47,10 +47,9 @@ class StoryWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._row, self.kept = FollowedRow(changed), kept
 
-    def open(self, view: TableView, address: Address) -> None:
-        """Begin to read the story of the row of an address, where that needs no Spark."""
-        if address.row:
-            self._row.open(view, address.row, address.row_keys)
+    def open(self, view: TableView, address: Address) -> bool:
+        """Begin to read the story of the row of an address, where that needs no Spark; see `TabSpec.opened`."""
+        return bool(address.row) and self._row.open(view, address.row, address.row_keys)
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the story of the row of an address; a running read is stopped."""
@@ -132,8 +131,8 @@ def row_links(
             row_text({name: row[name] for name in columns}) if columns and all(name in row for name in columns) else ""
         )
 
-    to = partial(address.to, tab="row", page=None, sort=None, find=None)
-    return [to(row=named) if (named := text(row)) else "" for row in rows]
+    to = address.to_each("row", tab="row", page=None, sort=None, find=None)
+    return [to(named) if (named := text(row)) else "" for row in rows]
 
 
 def _entered(address: Address, columns: Sequence[str], story: RowStory | None) -> list[str]:
@@ -206,10 +205,8 @@ def _row(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(window: Window) -> None:
-    if window.view is not None:
-        address = Address.parse(window.query)
-        window.begin(partial(window.work.of(StoryWork).open, window.view, address))
+def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+    return work.of(StoryWork).open(view, address)
 
 
 def _messages(window: Window) -> Mapping[str, Handler]:

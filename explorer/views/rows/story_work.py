@@ -51,10 +51,16 @@ class FollowedRow:
         self._work: SparkWork[StoryAnswer | RowStory] = SparkWork(changed)
         self._begins = ""
 
-    def open(self, view: ChosenVersions, row: str, keys: str) -> None:
-        """Begin to follow a row where that needs no Spark, unless that was done before."""
-        if self._work.key != _key(view, row, keys):
-            self._begin(view, row, keys, by_spark=False)
+    def open(self, view: ChosenVersions, row: str, keys: str) -> bool:
+        """Begin to follow a row where that needs no Spark, unless that was done before.
+
+        Returns:
+            Whether it has just begun.
+        """
+        if self._work.key == _key(view, row, keys):
+            return False
+        self._begin(view, row, keys, by_spark=False)
+        return True
 
     def start(self, view: ChosenVersions, row: str, keys: str) -> None:
         """Begin to follow a row; a running read is stopped."""

@@ -311,7 +311,7 @@ def test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off(
     held.set()
     until(window, lambda: isinstance(desk.state, Ready))
     for _ in range(3):
-        assert "whether it was written is not known" in lead(window)
+        assert "Its outcome is unknown" in lead(window)
         assert "Nothing has been written." not in lead(window)
         send(window, "go", query=query)
         settle(window)
@@ -319,7 +319,7 @@ def test_a_doubt_is_told_whatever_is_on_show_when_the_commit_breaks_off(
     commits(monkeypatch, REAL)
     window.ask("go", query=DESCRIBE)
     settle(window)
-    assert "whether it was written is not known" in lead(window)
+    assert "Its outcome is unknown" in lead(window)
     press_commit(window)
     until(window, lambda: isinstance(desk.state, Ended))
     assert newest(root) == 2
@@ -343,8 +343,7 @@ def test_a_commit_that_ends_elsewhere_is_told_until_the_person_goes_on(
     assert "Committed v2." in lead(window)
     assert "step=receipt" in lead(window)
     send(window, "outcome-read")
-    settle(window)
-    assert "Committed v2." not in lead(window)
+    until(window, lambda: "Committed v2." not in lead(window))
     if query == OTHER:
         assert isinstance(desk.state, Ready)
         assert "positive" in lead(window)
@@ -424,7 +423,7 @@ def test_a_name_typed_wrong_leaves_a_doubt_as_it_is(root: Path, monkeypatch: pyt
     assert isinstance(state, Ready)
     send(window, "commit", name="order", reason="because", digest=state.draft.plan.digest)
     settle(window)
-    assert "whether it was written is not known" in lead(window)
+    assert "Its outcome is unknown" in lead(window)
     assert "Nothing has been written." not in lead(window)
 
 
