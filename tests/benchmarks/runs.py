@@ -15,6 +15,7 @@ from explorer.variables import CACHE_VARIABLE
 from tests.benchmarks.sets import REPOSITORY
 
 ROUNDS = 5
+OPERATION = "tests.benchmarks.operation"
 Measured = dict[str, float]
 
 
@@ -36,15 +37,15 @@ def alternate(
         if turn >= rounds and time.perf_counter() - start >= seconds:
             break
         for reader in readers:
-            runs[reader].append(run("operation", reader, operation, str(path)))
+            runs[reader].append(run(OPERATION, reader, operation, str(path)))
     return {
         reader: {key: statistics.median(one[key] for one in some) for key in some[0]} for reader, some in runs.items()
     }
 
 
 def run(module: str, *arguments: str) -> Measured:
-    """What a measuring module prints, run in a process of its own."""
-    command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
+    """What a measuring module prints, run in a process of its own; it is named in full, as by its ``__name__``."""
+    command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment())
     measured: Measured = json.loads(done.stdout)
     return measured

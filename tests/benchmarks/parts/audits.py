@@ -38,7 +38,7 @@ def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
         found: dict[str, list[Measured]] = {"explorer": [], "deltalake": []}
         for _ in range(rounds):
             for reader, runs in found.items():
-                runs.append(run("audits", reader, str(place)))
+                runs.append(run(__name__, reader, str(place)))
         medians = {
             reader: {key: statistics.median(one[key] for one in runs) for key in runs[0]}
             for reader, runs in found.items()

@@ -38,7 +38,7 @@ def measure() -> Iterator[dict[str, Any]]:
     for name, arguments in SETS.values():
         prepared(name, arguments)
     for part in PARTS:
-        measured: dict[str, Any] = run("commits", part)
+        measured: dict[str, Any] = run(__name__, part)
         for row in measured["rows"]:
             yield {"of": part, **row}
 

@@ -20,6 +20,7 @@ from explorer.new_table import new_table
 from explorer.spark.engine.session import engine
 from explorer.spark.rows.batches import row_batches
 from explorer.spark.rows.row_streams import version_stream
+from tests.benchmarks import large_file
 from tests.benchmarks.operation import peak_megabytes
 from tests.benchmarks.runs import run
 from tests.benchmarks.sets import FOLDER
@@ -38,7 +39,7 @@ def measure() -> Iterator[dict[str, Any]]:
     """One record a size and way: its rows, and the peaks of the process and of its JVM in MB."""
     for way in WAYS:
         for rows in SIZES:
-            yield {"way": way, "rows": rows, **run("driver", way, str(rows))}
+            yield {"way": way, "rows": rows, **run(__name__, way, str(rows))}
 
 
 def main() -> None:
@@ -69,7 +70,7 @@ def _written(folder: Path, count: int) -> None:
 
 
 def _fetched(folder: Path, count: int) -> None:
-    run("large_file", str(folder), str(count))
+    run(large_file.__name__, str(folder), str(count))
     table = explorer.open_table(folder)
     stream = version_stream(table, table.snapshot(), None)
     with closing(row_batches(stream, lambda _: nullcontext())) as batches:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from tests.benchmarks.runs import run
+from tests.benchmarks.runs import OPERATION, run
 from tests.benchmarks.sets import prepared
 
 ROUNDS = 5
@@ -80,7 +80,7 @@ def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
     for series in SERIES:
         tables = [prepared(*series.set_of(size)) for size in series.sizes]
         for operation in series.operations:
-            runs = [[run("operation", "explorer", operation, str(path)) for _ in range(rounds)] for path in tables]
+            runs = [[run(OPERATION, "explorer", operation, str(path)) for _ in range(rounds)] for path in tables]
             processor = [statistics.median(one["processor"] for one in some) for some in runs]
             yield {
                 "unit": series.unit,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tests.benchmarks.operation import AGAIN, explorer_operation
-from tests.benchmarks.runs import environment, run
+from tests.benchmarks.runs import OPERATION, environment, run
 from tests.benchmarks.sets import REPOSITORY, prepared
 
 MEASURED: Final = {
@@ -71,8 +71,8 @@ def measure() -> Iterator[dict[str, Any]]:
     for operation, sets in MEASURED.items():
         for name in sets:
             if operation in AGAIN:
-                run("operation", "explorer", operation, str(prepared(name)))
-            runs = [run("phases", operation, str(prepared(name))) for _ in range(_TRIES)]
+                run(OPERATION, "explorer", operation, str(prepared(name)))
+            runs = [run(__name__, operation, str(prepared(name))) for _ in range(_TRIES)]
             # The quickest: files that were not read for a while may have left the cache of the system.
             yield {"operation": operation, "set": name, "phases": min(runs, key=lambda found: sum(found.values()))}
     yield {"operation": "cold process", "set": "S", "phases": _imports(str(prepared("S")))}

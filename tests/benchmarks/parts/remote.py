@@ -44,12 +44,12 @@ def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
     with TemporaryDirectory() as kept, _server(folder) as (endpoint, asked):
         for _ in range(rounds):
             for reader, some in runs.items():
-                some.append(run("remote", reader, endpoint))
-        run("remote", "explorer", endpoint, kept)
+                some.append(run(__name__, reader, endpoint))
+        run(__name__, "explorer", endpoint, kept)
         before = asked.value
-        runs["again"] = [run("remote", "explorer", endpoint, kept) for _ in range(rounds)]
+        runs["again"] = [run(__name__, "explorer", endpoint, kept) for _ in range(rounds)]
         commits = asked.value - before
-        runs["listing"] = [run("remote", "listing", endpoint) for _ in range(rounds)]
+        runs["listing"] = [run(__name__, "listing", endpoint) for _ in range(rounds)]
     found = {reader: {"seconds": statistics.median(one["seconds"] for one in some)} for reader, some in runs.items()}
     again, listing, operation = found.pop("again"), found.pop("listing"), {"milliseconds": LATENCY * 1e3, **found}
     yield {"operation": "history of 10,000 commits", **operation, "goal": 8.0, "commits": None, "listing": None}

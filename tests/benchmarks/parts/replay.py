@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.operation import AGAIN
-from tests.benchmarks.runs import ROUNDS, alternate, run, whole_processes
+from tests.benchmarks.runs import OPERATION, ROUNDS, alternate, run, whole_processes
 from tests.benchmarks.sets import SETS, prepared
 
 QUICK_SETS = ("S", "M")
@@ -35,7 +35,7 @@ def measure(rounds: int = ROUNDS) -> Iterator[dict[str, Any]]:
     for operation, goals in GOALS.items():
         for name, goal in goals.items():
             if operation in AGAIN:
-                run("operation", "explorer", operation, str(prepared(name)))
+                run(OPERATION, "explorer", operation, str(prepared(name)))
             found = alternate(operation, prepared(name), ("explorer", "deltalake", "floor"), rounds, seconds=_SECONDS)
             counted = {found[reader]["counted"] for reader in ("explorer", "deltalake")}
             assert len(counted) == 1, (operation, name, found)
@@ -58,7 +58,7 @@ def quick(record: Sequence[dict[str, Any]], enough: float) -> Iterator[tuple[str
         if row["set"] in QUICK_SETS and row["operation"] in GOALS:
             path = prepared(row["set"])
             if row["operation"] in AGAIN:
-                run("operation", "explorer", row["operation"], str(path))
+                run(OPERATION, "explorer", row["operation"], str(path))
             now, then = _ratio(row["operation"], path, QUICK_ROUNDS), _times(row)
             if now < then * enough:
                 now = _ratio(row["operation"], path, 3 * QUICK_ROUNDS)

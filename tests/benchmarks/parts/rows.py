@@ -48,7 +48,7 @@ Work = Callable[[], object]
 def measure() -> Iterator[dict[str, Any]]:
     """One record a comparison: what, ours and theirs in seconds, and the most that ours may take of theirs."""
     _prepare()
-    measured: Any = run("rows")
+    measured: Any = run(__name__)
     yield from measured
     start = time.perf_counter()
     program = f"import explorer; explorer.open_table({str(FOLDER / f'masked-{ROWS}')!r}).head({HEAD})"

@@ -21,7 +21,7 @@ GOALS = {"next or previous version": 1.0, "jump to any version": 1.0, "diff of a
 def measure() -> Iterator[dict[str, Any]]:
     """One record a movement: what, goal, and its median and 95th percentile in milliseconds."""
     prepared("W", WARM)
-    measured: dict[str, Any] = run("warm")
+    measured: dict[str, Any] = run(__name__)
     for what, goal in GOALS.items():
         yield {"movement": what, "goal": goal, **measured[what]}
     yield {"movement": "reading the history", "goal": None, **measured["build"]}

@@ -31,7 +31,7 @@ Work = Callable[[Path], object]
 
 def measure() -> Iterator[dict[str, Any]]:
     """One record a comparison: what, ours and theirs in seconds, and the most that ours may take of theirs."""
-    measured: Any = run("writes")
+    measured: Any = run(__name__)
     yield from measured
 
 
