@@ -169,6 +169,15 @@ class LogicalFiles:
         columns = [pa.chunked_array(part, kind) for part, kind in zip(chunks, schema.types, strict=True)]
         return pa.Table.from_arrays(columns, schema=schema)
 
+    def repeated_path(self) -> str | None:
+        """Return the path of a file that is listed twice; None without any.
+
+        Only a checkpoint can list one twice: of what commits add, replay keeps the newest of each path.
+        """
+        if all(isinstance(source, LineSource) for source in self.sources) and len(self.sources) < 2:
+            return None
+        return repeated_text(self.select(["path"]).column(0))
+
     def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:
         """Return rows of the files whose path is one of these, ascending."""
         return rows_among(self.select(["path"]).column(0), paths)

@@ -29,7 +29,6 @@ from explorer.core.protocol.logical_files import (
     PUBLIC_COLUMNS,
     SCHEMA,
     LogicalFiles,
-    repeated_text,
     vector_descriptors,
 )
 from explorer.core.protocol.partition_values import ZoneWarning
@@ -278,7 +277,7 @@ class Snapshot:
     @cached_property
     def repeated_path(self) -> str | None:
         """The decoded path of a file that is listed twice; None without any."""
-        return repeated_text(self._files.select(["path"]).column(0))
+        return self._files.repeated_path()
 
     @property
     def num_files(self) -> int:
