@@ -95,6 +95,7 @@ class TableSession(Session):
             "download": self._download,
             "visible": self._set_visible,
             "stop-reading": self._stop_reading,
+            "read-on": self.show_same,
             "stop-waiting": self._stop_waiting,
             "wake-spark": self._wake_spark,
             **handlers(self),

@@ -15,7 +15,9 @@ from explorer.core.versions.cached_history import read_history
 from explorer.storage.index_folder import IndexFolder
 from tests.benchmarks.floor import KEPT_OF, _Line, _Totals, kept
 from tests.benchmarks.operation import AGAIN, READERS
+from tests.benchmarks.parts import audits
 from tests.benchmarks.parts.replay import GOALS
+from tests.benchmarks.runs import run
 
 COMMITS = 14
 
@@ -31,6 +33,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     deltalake.DeltaTable(folder).delete("x = 5")
     deltalake.DeltaTable(folder).delete("x < 2")
     return folder
+
+
+def test_a_part_runs_in_a_process_of_its_own(table: Path) -> None:
+    assert run(audits.__name__, "explorer", str(table))["counted"] == 1
 
 
 @pytest.mark.parametrize("name", [name for name in GOALS if name not in AGAIN])

@@ -20,6 +20,7 @@ LABELS = """() => [...document.querySelectorAll('#chart-figure .annotation-text'
     .map(label => [label.textContent, label.getBoundingClientRect()])
     .filter(([, box]) => box.width)
     .map(([said, box]) => [said, box.left, box.right, box.top, box.bottom])"""
+WIDTH = "document.getElementById('chart-slot').clientWidth"
 INK = "document.getElementById('chart-figure')._fullLayout.font.color"
 
 
@@ -37,8 +38,10 @@ def test_a_chart_follows_the_pointer_its_place_the_theme_and_the_paper(opened: A
     page.locator("#chart-slot .hoverlayer .hovertext").first.wait_for()
     page.set_viewport_size({"width": 900, "height": 900})
     wait_until(page, FITS)
-    # Drawn for a place that is hidden, it fits when the place is shown.
+    # A place that is hidden stays as wide: a figure is not drawn again for it, and fits when the place is shown.
+    shown = page.evaluate(WIDTH)
     page.evaluate("document.getElementById('chart-card').classList.add('off')")
+    assert page.evaluate(WIDTH) == shown
     page.set_viewport_size({"width": 1440, "height": 900})
     page.evaluate("document.getElementById('chart-card').classList.remove('off')")
     wait_until(page, FITS)

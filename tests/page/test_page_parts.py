@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,15 @@ from explorer.page.drawing import Drawing
 from explorer.page.pages import Rendered
 from explorer.page.session import Tasks
 from explorer.page.strip import ChartFigure
+from explorer.page.table_session import TableSession
 from explorer.page.version_watch import Changed, Lost, Newer, TableBack, TableReplaced, VersionWatch
 from explorer.views import TableFacts
 from explorer.views.figures.plotly import Figure
+from explorer.web.served_tables import Catalog
 from tests.support.logs import hostile_tables
 from tests.support.pages.page_host import PageHost
 
+PAGE = Path(explorer.__file__).parent / "page"
 CHANGE = {"kind": "set-transaction", "appId": "other", "version": 1}
 
 
@@ -206,3 +210,13 @@ def test_a_page_without_a_table_says_itself_why_and_is_drawn_once_when_there_is_
     assert watch.news(None, OSError("away")) is None
     assert watch.news(None, seen) == TableBack()
     assert watch.news(None, seen) is None
+
+
+def test_every_control_of_a_page_is_heard(tmp_path: Path) -> None:
+    templates = "".join(path.read_text("utf-8") for path in (PAGE / "templates").iterdir())
+    asked = set(re.findall(r'data-(?:do|send|upload|suggest)="([\w-]+)"', templates))
+    by_script = set(re.findall(r'name === "([\w-]+)"', (PAGE / "script" / "page.js").read_text("utf-8")))
+    hostile_tables.empty_table(tmp_path / "w" / "t")
+    heard = TableSession(Catalog([str(tmp_path / "w")]), PageHost(), "?t=w/t", "light").handlers()
+    assert len(asked) > 50
+    assert asked - by_script - set(heard) == set()

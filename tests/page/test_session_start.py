@@ -262,7 +262,7 @@ def test_long_work_and_looks_do_not_keep_a_page(catalog: Catalog, blocked: str) 
 
 
 def test_what_begins_after_its_window_was_closed_is_stopped(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    window, closed, stopped = Window(catalog, "?t=w/quick&tab=data"), threading.Event(), list[bool]()
+    window, closed, stopped = Window(catalog, "?t=w/quick&tab=data").settle(), threading.Event(), list[bool]()
     session = window.session
     monkeypatch.setattr(session.work, "stop_reading", lambda: stopped.append(closed.is_set()))
 

@@ -115,7 +115,7 @@ def test_the_reading_can_be_ended_and_begun_again(served: Gated) -> None:
     assert "being read" in _progress(window)
     window.send("stop-reading", number=9)
     served.gate.set()
-    ended = window.until(lambda message: "was ended" in message.get("regions", {}).get("lead", ""))
+    ended = window.until(lambda message: "was stopped" in message.get("regions", {}).get("lead", ""))
     assert "at 1,200 of 1,501 commits" in ended["regions"]["lead"]
     assert 'data-do="read-on"' in ended["regions"]["lead"]
     # Nothing reads on by itself.
