@@ -171,6 +171,8 @@ _STEPS: Final = 8
 _LABELS: Final = 8
 _ROOM: Final = 46
 """Pixels of a lane that stay to be seen beside its words."""
+_LONGEST: Final = 120
+"""Characters of a lane's words: all that this program says there, as a date that is cut is none."""
 _STATES: Final[tuple[State, ...]] = ("readable", "recorded", "unknown", "gone", "at risk", "hole")
 """From the top of a lane to its bottom."""
 _DRAWN: Final = tuple(state for state in _STATES if state != "gone")
@@ -226,7 +228,7 @@ def lane_labels(
     for lane, y in zip(lanes, rows.lanes, strict=True):
         for first, last, label in [*_span_texts(timeline, axis, lane), *_scattered(timeline, lane)]:
             left, right = axis.clip(*timeline.edges(first, last))
-            text = fmt.plotly_text(label, 60)
+            text = fmt.plotly_text(label, _LONGEST)
             if text and (right - left) / axis.pixel >= CHARACTER * len(text) + _ROOM:
                 labels.append({
                     "x": left, "y": rows.share(y + _ABOVE), "xref": "x", "yref": "paper", "xshift": 2,

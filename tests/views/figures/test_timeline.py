@@ -126,6 +126,16 @@ def test_a_lane_shows_the_share_of_a_mark_that_is_at_risk() -> None:
     assert "240 of 9,600 versions: the next vacuum may delete it" in said
 
 
+@pytest.mark.parametrize("width", [375, 700, 1_024, 1_440])
+def test_the_words_of_a_lane_are_whole_or_not_there(width: int) -> None:
+    label = "a vacuum may delete it since 20 Mar 2026, a log cleanup since 12 May 2026"
+    lanes = (VersionLane("data", (Span(0, 29, "at risk", label),)),)
+    timeline = timeline_of(history(rows_of(5, 30)), marks=most_marks(width))
+    notes: Any = timeline_ends(timeline, LIGHT, Frame(width=width), version=1, lanes=lanes)["annotations"]
+    said = [note["text"].strip("\u00a0") for note in notes if "vacuum" in note["text"]]
+    assert said == ([label] if width > 375 else [])
+
+
 def test_words_beside_a_bar_lie_over_neither_end_of_the_comparison() -> None:
     rows = rows_of(8, 1_000)
     rows[500] = 90_000
