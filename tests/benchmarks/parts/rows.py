@@ -172,7 +172,7 @@ def _first_rows(reference: bool) -> list[dict[str, Any]]:
         most = 0.4 if name == LINKED else 0.15
         folder = str(FOLDER / name)
         late = _late(lambda folder=folder: explorer.open_table(folder).head(HEAD))
-        records.append(_record(f"first {HEAD} rows of {name}, without Spark, 95th percentile", late, None, most=most))
+        records.append(_record(f"first {HEAD} rows of {name}, 95th percentile", late, None, most=most))
         ways = {"ours": lambda folder=folder: explorer.open_table(folder).head(HEAD)} | _other_heads(folder, reference)
         medians = _turns(ways)
         records += [
