@@ -4,12 +4,14 @@ A command that begins to load more changes its line here, so that a reader of th
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import explorer
 from tests.support.logs.small_logs import PROTOCOL, add, commit_info, metadata, write_log
 from tests.support.shared_tables import REPOSITORY
 
@@ -122,3 +124,20 @@ def test_no_command_is_loaded_before_it_is_used() -> None:
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert completed.stdout == "False False\n"
+
+
+@pytest.mark.parametrize("command", ["snapshot", "files"])
+def test_a_log_whose_files_are_together_needs_none_of_arrows_functions(command: str, tmp_path: Path) -> None:
+    adds = [add(f"{number}.parquet", 10, bounds={"id": (1, 2)}) for number in range(30)]
+    log = write_log(tmp_path / "t", [[PROTOCOL, metadata({"id": "long"}), *adds], [add("30.parquet", 10)]])
+    table = explorer.open_table(log, read_only=False)
+    table.commit(table.plan({"kind": "checkpoint"}))
+    write_log(tmp_path / "later", [[PROTOCOL], [PROTOCOL], [commit_info("WRITE"), add("31.parquet", 10)]])
+    shutil.copy(next((tmp_path / "later").glob("_delta_log/*2.json")), log / "_delta_log")
+    program = (
+        "import sys; from explorer.cli.app import run; code = run(sys.argv[1:]); sys.stdout.flush(); "
+        "print(code, 'pyarrow.parquet' in sys.modules, 'pyarrow.compute' in sys.modules, file=sys.stderr)"
+    )
+    arguments = [sys.executable, "-c", program, command, str(log), "--json"]
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.stderr.split() == ["0", "True", "False"]

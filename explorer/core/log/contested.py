@@ -17,7 +17,6 @@ from typing import Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.core.errors import CorruptTable
 from explorer.core.protocol.arrow.arrays import mask, numbers, one_array
@@ -146,6 +145,8 @@ def files_of_empty_strings(
     """
     if not any(source.may_have_empty_values() for source in files.sources):
         return None
+    import pyarrow.compute as pc
+
     maps = files.select(["partition_values"]).column(0)
     for name, physical in columns:
         chunks = [partition_texts(chunk, physical) for chunk in maps.chunks if len(chunk)]
@@ -167,6 +168,8 @@ def _repeated(files: LogicalFiles) -> list[str]:
     vectors = files.select(["dv_unique_id"]).column(0)
     if vectors.null_count == len(vectors):
         return []
+    import pyarrow.compute as pc
+
     paths = files.select(["path"]).column(0)
     masked = paths.filter(pc.is_valid(vectors)).unique()
     counts = paths.filter(pc.is_in(paths, value_set=masked)).value_counts()

@@ -60,6 +60,8 @@ SCHEMA: Final = pa.schema(
 )
 """Columns of a list of logical files; sizes in bytes, times in ms since the epoch."""
 
+_FEW_PATHS: Final = 1 << 14
+"""So many paths are compared in Python in less time than Arrow's functions take to load."""
 _OF_DESCRIPTOR: Final = ("storage_type", "path_or_inline", "size_in_bytes", "cardinality", "offset")
 
 PUBLIC_COLUMNS: Final = tuple(SCHEMA.names[:13])
@@ -330,6 +332,9 @@ def repeated_text(column: pa.ChunkedArray) -> str | None:
 
 def rows_among(paths: pa.ChunkedArray, keys: pa.StringArray) -> Int64s:
     """Return rows of a column of paths that equal one of the keys, ascending, as a NumPy array."""
+    if len(paths) <= _FEW_PATHS:
+        wanted = frozenset(keys.to_pylist())
+        return np.array([row for row, path in enumerate(paths.to_pylist()) if path in wanted], np.int64)
     import pyarrow.compute as pc
 
     matches = [flags(chunk) for chunk in pc.is_in(paths, value_set=keys).chunks]

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.errors import CorruptTable, RequestError
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, flags, numbers, one_array, strings, validity
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, as_type, flags, numbers, one_array, strings, validity
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column
 from explorer.core.protocol.json_values import plain_number
@@ -244,10 +244,11 @@ def by_appearance(codes: Int64s) -> Int64s:
 
 def has_empty_values(maps: pa.MapArray) -> bool:
     """Return whether an empty string is among the partition values of files, of any column."""
-    import pyarrow.compute as pc
-
-    lengths, has_text = numbers(pc.binary_length(maps.items))
-    return bool((has_text & (lengths == 0)).any())
+    texts = as_type(maps.items, pa.string())
+    if not len(texts):
+        return False
+    bounds = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return bool((validity(texts) & (np.diff(bounds) == 0)).any())
 
 
 def recorded_partitions(maps: pa.MapArray, name: str) -> Mask:

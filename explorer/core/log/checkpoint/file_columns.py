@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import string_maps, strings, validity
+from explorer.core.protocol.arrow.arrays import as_type, string_maps, strings, validity
 from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.logical_files import MAP, SCHEMA
 from explorer.core.protocol.record_counts import counts_of_column
@@ -104,23 +104,25 @@ def plain(member: str, kind: pa.DataType, length: int, values: Values) -> pa.Arr
     """Return a member as it is, null where the file does not have it."""
     if member not in values:
         return pa.nulls(length, kind)
-    return values[member] if values[member].type.equals(kind) else values[member].cast(kind)
+    return as_type(values[member], kind)
 
 
 def struct_with_nulls(parsed: pa.StructArray) -> pa.StructArray:
     """Return the column ``stats_parsed``, also null where all its members are, which some writers use for null."""
+    counts = _member(parsed, "numRecords", pa.int64())
+    if not counts.null_count:
+        return parsed
     import pyarrow.compute as pc
 
-    counts = _member(parsed, "numRecords", pa.int64())
-    return parsed if not counts.null_count else pc.if_else(counts.is_valid(), parsed, pa.nulls(1, parsed.type)[0])
+    return pc.if_else(counts.is_valid(), parsed, pa.nulls(1, parsed.type)[0])
 
 
 def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringArray:
     """Return statistics as texts, rebuilt from ``stats_parsed`` where there is none (CKPT-019)."""
-    import pyarrow.compute as pc
-
     if parsed is None or not texts.null_count:
         return texts
+    import pyarrow.compute as pc
+
     rebuilt = pc.and_(texts.is_null(), parsed.is_valid())
     values = strings([_as_json(value) for value in parsed.filter(rebuilt).to_pylist()])
     return pc.replace_with_mask(texts, rebuilt, values) if len(values) else texts
@@ -129,7 +131,7 @@ def texts_of(texts: pa.StringArray, parsed: pa.StructArray | None) -> pa.StringA
 def _counts(values: Values, read_counts: Callable[[], pa.Array]) -> pa.Array:
     """Return counts of ``stats_parsed``, and of ``stats`` where these are null."""
     texts = values.get("stats")
-    of_texts = read_counts if texts is None else partial(counts_of_column, texts.cast(pa.string()))
+    of_texts = read_counts if texts is None else partial(counts_of_column, as_type(texts, pa.string()))
     parsed = values.get("stats_parsed")
     if parsed is None:
         return of_texts()
@@ -154,11 +156,11 @@ def _vectors(values: Values) -> pa.StructArray | None:
     Raises:
         ValueError: One has no location of its vector; reading without it would show masked rows.
     """
-    import pyarrow.compute as pc
-
     vectors = values.get("deletionVector")
     if vectors is None or vectors.null_count == len(vectors):
         return None
+    import pyarrow.compute as pc
+
     kinds, places = (_member(vectors, name, pa.string()).is_valid() for name in ("storageType", "pathOrInlineDv"))
     masks = _member(vectors, "cardinality", pa.int64()).is_valid()
     if pc.any(pc.or_(pc.xor(kinds, places), pc.and_not(masks, kinds))).as_py():
@@ -171,7 +173,7 @@ def _member(struct: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
     if struct.type.get_field_index(name) < 0:
         return pa.nulls(len(struct), kind)
     values = struct.flatten()[struct.type.get_field_index(name)]
-    return values if values.type.equals(kind) else values.cast(kind)
+    return as_type(values, kind)
 
 
 def _or_else(first: pa.Array, second: pa.Array) -> pa.Array:

@@ -28,7 +28,7 @@ from explorer.core.log.checkpoint.file_columns import (
     unique_ids,
 )
 from explorer.core.log.checkpoint.statistics_cache import StatisticsCache
-from explorer.core.protocol.arrow.arrays import Int64s, Mask, int64s, mask, one_array, strings, validity
+from explorer.core.protocol.arrow.arrays import Int64s, Mask, as_type, int64s, mask, one_array, strings, validity
 from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
 from explorer.core.protocol.logical_files import rows_among
@@ -305,9 +305,9 @@ class CheckpointPart:
             raise ValueError("files of it lack their paths")
         if raw_paths.null_count == len(raw_paths):
             return None
-        raw_paths = (raw_paths if keep is None else _filtered(raw_paths, keep)).cast(pa.string())
+        raw_paths = as_type(raw_paths if keep is None else _filtered(raw_paths, keep), pa.string())
         if sizes is not None:
-            sizes = (sizes if keep is None else _filtered(sizes, keep)).cast(pa.int64())
+            sizes = as_type(sizes if keep is None else _filtered(sizes, keep), pa.int64())
         columns = {"path": decoded_paths(raw_paths), "raw_path": raw_paths}
         if sizes is not None:
             columns["size"] = sizes
@@ -403,7 +403,7 @@ class CheckpointPart:
             for batch in self._rows.batches(index, _AT_ONCE, [f"{self._action}.stats"], alone=False):
                 action = batch.column(0)
                 action.validate(full=True)
-                texts = action.flatten()[0].cast(pa.string())
+                texts = as_type(action.flatten()[0], pa.string())
                 yield texts if keep is None else _filtered(texts, keep[start : start + len(texts)])
                 start += len(texts)
 

@@ -55,6 +55,11 @@ def strings(values: Sequence[str | None]) -> pa.StringArray:
     return pa.Array.from_buffers(pa.string(), len(values), [present, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array in a type, the same one if it has that type: for a cast, Arrow loads all of its functions."""
+    return array if array.type.equals(kind) else array.cast(kind)
+
+
 def int64s(values: Sequence[int | None] | Numbers) -> pa.Int64Array:
     """Return a 64-bit integer column; None is null."""
     return _primitive(values, pa.int64(), np.int64)
