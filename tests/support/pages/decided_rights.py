@@ -45,16 +45,16 @@ EXPORTS: Final = _decided(
 )
 """The right of each export, by its name."""
 OF_THE_LIST: Final = frozenset(
-    "read-on seen stop-search search-on search-again pin-table lane-card notice".split()  # noqa: SIM905
+    "seen stop-search search-on search-again pin-table lane-card notice".split()  # noqa: SIM905
 )
 """Messages that the list of tables alone has."""
 MESSAGES: Final = _decided(
     # The page itself, and how it is drawn.
     (Right.SEE, "hello go theme screen visible palette"),
     # Waiting for the log or for Spark, and what ends it.
-    (Right.SEE, "stop-reading stop-waiting wake-spark"),
+    (Right.SEE, "stop-reading stop-waiting read-on wake-spark"),
     # The list of tables, which has visible tables alone.
-    (Right.SEE, "read-on seen stop-search search-on search-again pin-table lane-card"),
+    (Right.SEE, "seen stop-search search-on search-again pin-table lane-card"),
     # Names of columns, and the footer of a file, from which those without rows get no values.
     (Right.SEE, "find-column footer footer-cancel"),
     # The case of a person: what it holds was seen before.
