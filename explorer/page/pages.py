@@ -62,7 +62,7 @@ class Rendered:
         audit: The audit whose findings it shows; None where there was none at hand.
         is_early: More is being read of the table than it shows; it is not the page that was asked for.
         refusal: What is wrong with a version or a time that the address names, where the page says that alone.
-        changes: How many changes of what its window is to show it has seen.
+        changes: How many changes of what its window is to show came while it was made, and are in it.
     """
 
     regions: dict[str, str]
@@ -106,7 +106,7 @@ def table_page(
             says where there are none yet; `TableFacts.is_judged` tells whether there are newer ones to come.
         by_person: The person asked for this address on a page that is open, so that its tab may begin to plan.
         permit: Raises `NotAllowed` if the person may not see the tab.
-        begin: Begins what the tab needs in a window that is open; returns `Rendered.changes`.
+        begin: Begins what the tab needs in an open window, waits for it a moment, and returns `Rendered.changes`.
         shows_values: Says whether the person may see values of rows, as bounds are.
         is_wanted: Says whether the window still wants this address. A page that comes too late begins and ends nothing.
 

@@ -51,12 +51,14 @@ class PageRequest:
         theme: ``light`` or ``dark``.
         screen: The window's size.
         by_person: The person asked for it on a page that was open; see `explorer.page.window.Window`.
+        number: The newest request when it was asked for.
     """
 
     query: str
     theme: str
     screen: Screen
     by_person: bool = False
+    number: int = 0
 
 
 class Session(ABC):
@@ -102,12 +104,10 @@ class Session(ABC):
         self.newest = 0
         self._turns = count(1)
         self._drawn = 0
-        # How often what is to be shown has changed, also on other threads; how much of it is shown, and the pages that
-        # are being made.
-        self._changes = 0
-        self._changing = threading.Condition()
-        self._shown_changes = 0
-        self._making = 0
+        # How often what is to be shown has changed, how much of it is shown, and the requests whose pages are made.
+        self._changes = self._shown_changes = 0
+        self._making: list[int] = []
+        self._counting = threading.Lock()
         self._typed = 0
         self._waiting: deque[tuple[Handler, Message]] = deque()
         self._is_recording = False
@@ -185,7 +185,11 @@ class Session(ABC):
     @property
     def wanted(self) -> PageRequest:
         """What the window wants to show."""
-        return PageRequest(self.query, self.theme, self.screen, self.by_person)
+        return PageRequest(self.query, self.theme, self.screen, self.by_person, self.newest)
+
+    def wants(self, request: PageRequest) -> bool:
+        """Return whether the page of a request may still be shown."""
+        return request.query == self.query and request.number >= self.newest
 
     @property
     def shown(self) -> Rendered:
@@ -208,20 +212,9 @@ class Session(ABC):
 
         A page that is being made is waited for: it may show the change.
         """
-        with self._changing:
+        with self._counting:
             self._changes += 1
-            self._changing.notify_all()
         self.tasks.later(self._catch_up, self.newest)
-
-    @property
-    def changes(self) -> int:
-        """How often what is to be shown has changed."""
-        return self._changes
-
-    def await_change(self, after: int, seconds: float) -> None:
-        """Wait on a thread until what is to be shown has changed since, at most so many seconds."""
-        with self._changing:
-            self._changing.wait_for(lambda: self._changes != after, seconds)
 
     def begin(self, work: Callable[[], object]) -> None:
         """Do long work on a thread; the work itself reports its result, and what it raises is shown."""
@@ -251,7 +244,7 @@ class Session(ABC):
             self.host.send({"kind": "reload"})
             return
         self.awaited = query, time.monotonic()
-        self._making += 1
+        self._making.append(number)
         request, made = self.wanted, partial(self._made, number, next(self._turns), query, self._changes)
         self.tasks.watch(self.threads(request), number, partial(self.render, request), made)
 
@@ -354,15 +347,28 @@ class Session(ABC):
         self.compute(message, work, shown)
 
     def _made(self, number: int, turn: int, query: str, changes: int, done: Future[Rendered]) -> None:
-        self._making -= 1
-        rendered = done.result()
-        self._arrived(number, turn, query, replace(rendered, changes=max(changes, rendered.changes)))
-        self._catch_up()
+        """Show a page that was begun after so many changes; it may have seen one more, of its own rows."""
+        self._making.remove(number)
+        try:
+            rendered = done.result()
+            self._arrived(number, turn, query, replace(rendered, changes=changes + rendered.changes))
+        except Exception:
+            # It is said, and made again for what changed since, but not for itself.
+            self._shown_changes = max(self._shown_changes, changes)
+            raise
+        finally:
+            self._catch_up()
 
     def _catch_up(self) -> None:
-        """Draw the page again if something has changed that it does not show."""
-        if not self._making and self._shown_changes != self._changes:
+        """Draw the page again if something has changed that it does not show, unless a newer one is being made."""
+        is_made = any(number >= self.newest for number in self._making)
+        if not is_made and self._shown_changes < self._changes:
             self.draw_again()
+
+    def draw_instead(self, rendered: Rendered, number: int) -> None:
+        """Show a page in place of those that are being made: what has changed until now does not bring them back."""
+        self.newest, self.awaited, self._shown_changes = max(self.newest, number), None, self._changes
+        self.drawing.draw(rendered, number)
 
     def _arrived(self, number: int, turn: int, query: str, rendered: Rendered) -> None:
         # Of two drawings for one request the one that began later holds, whichever is ready first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
@@ -90,9 +91,8 @@ def _asks_for_nothing(view: TableView, address: Address, work: WindowWork, *, by
     """Begin nothing, as most tabs."""
 
 
-def _begins_nothing(_view: TableView, _address: Address, _work: WindowWork) -> bool:
+def _begins_nothing(_view: TableView, _address: Address, _work: WindowWork) -> None:
     """What most tabs begin once they are on show."""
-    return False
 
 
 def _hears_nothing(_window: Window) -> Mapping[str, Handler]:
@@ -112,8 +112,8 @@ class TabSpec:
         exports: Its exports, by the name that the page uses.
         messages: Handlers of the browser's messages, by kind.
         work: Makes its work in a new window.
-        opened: Begins what it needs in a window that is open, which a GET alone never reaches, and returns whether it
-            has just begun; may take long.
+        opened: Begins what it needs in a window that is open, which a GET alone never reaches; may take long. Returns
+            what `explorer.views.rows.spark_work.SparkWork.begin` returns, None where nothing has just begun.
         shows: The aspects of a table whose evidence it shows.
     """
 
@@ -125,7 +125,7 @@ class TabSpec:
     exports: Mapping[str, Export] = field(default_factory=dict)
     messages: Callable[[Window], Mapping[str, Handler]] = _hears_nothing
     work: Callable[[NewWindow], TabWork] | None = None
-    opened: Callable[[TableView, Address, WindowWork], bool] = _begins_nothing
+    opened: Callable[[TableView, Address, WindowWork], Event | None] = _begins_nothing
     shows: tuple[Aspect, ...] = ()
 
 

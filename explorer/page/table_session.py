@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
@@ -14,7 +15,7 @@ from explorer.core.errors import Cancelled, ExplorerError, RequestError
 from explorer.debug import log_failure
 from explorer.page.act.form import ActDesk
 from explorer.page.address import Address, address_of
-from explorer.page.entry import OPENS_ROWS, Entry, OnShow, right_of_tab
+from explorer.page.entry import OPENS_ROWS, Entry, OnShow, right_of_message, right_of_tab
 from explorer.page.host import Host, Identity
 from explorer.page.opening import PROGRESS, Steps, Wait, early_page, reading_line
 from explorer.page.pages import Rendered, notice, problem_page, table_page, waiting_page
@@ -83,9 +84,13 @@ class TableSession(Session):
         self._judging = False
         self._early_spark = early_spark
         self._spark = SparkStart(self._spark_changed)
-        # The last rows that a tab opened by itself, and the last plan that was shown, as the record has them.
+        # The last rows that a tab opened by itself, and the last plan that was shown, as the record has them; of such
+        # rows, those that are not on the disk yet.
         self._recorded: tuple[object, ...] = ()
-        self._being_recorded: tuple[object, ...] = ()
+        self._being_recorded: set[tuple[object, ...]] = set()
+        self._recording = threading.Lock()
+        # The request whose page is being made and has opened its rows; None without one.
+        self._ahead: int | None = None
         self._recorded_plan = ""
         super().__init__(host, query, theme, screen=screen, entry=entry, later=later)
 
@@ -144,6 +149,13 @@ class TableSession(Session):
         """The window's running work."""
         return self._work
 
+    def _admit(self, handler: Handler, message: Message) -> None:
+        """Handle a message as any page, but export no rows while others take their place."""
+        exports_rows = message.kind == "download" and right_of_message("download", message.text("list")) is Right.ROWS
+        if exports_rows and self._ahead in self._making:
+            raise RequestError("Other rows are about to be shown. Export them once they are.", field="list")
+        super()._admit(handler, message)
+
     def _download(self, message: Message) -> None:
         view = self.view
         if view is None:
@@ -200,11 +212,9 @@ class TableSession(Session):
                     by_person=request.by_person,
                     permit=partial(self._permit, address),
                     # A result of another window is taken over by the page, where it is still kept.
-                    begin=partial(self._open_ahead, address)
-                    if request.by_person and not address.result
-                    else lambda _view: self.changes,
+                    begin=partial(self._open_ahead, request, address),
                     shows_values=lambda facts: self.entry.may(Right.ROWS, OnShow(address.table, facts.location)),
-                    is_wanted=lambda: request.query == self.query,
+                    is_wanted=partial(self.wants, request),
                 )
         except Cancelled as error:
             reading = self._tables.reading(address.table)
@@ -234,6 +244,8 @@ class TableSession(Session):
 
     def arrived(self, rendered: Rendered) -> None:
         """Begin what the page will need, and read the log for the rules that have no answer in it."""
+        if self._ahead not in self._making:
+            self._ahead = None
         if self._early_spark and self.by_person and rendered.needs_spark:
             self._spark.begin()
         if rendered.view is not None and not rendered.is_early:
@@ -255,65 +267,66 @@ class TableSession(Session):
         if address.tab in OPENS_ROWS:
             if not self.entry.may(Right.ROWS, shown):
                 return
-            if _reading(address, shown) == self._being_recorded:
+            reading = _reading(address, shown)
+            recorded = self._record_reading(address, shown)
+            if recorded is not None:
+                self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
+            if reading in self._being_recorded:
                 return  # the tab is opened when that is on the disk
-            if (recorded := self._record_reading(address, shown)) is not None:
-                self._open_later(_reading(address, shown), recorded)
-                return
         self._record_plan(shown)
         if self.view is not None and address.tab in OPENS_ROWS:
             self.begin(partial(tab_named(address.tab).opened, self.view, address, self._work))
 
-    def _open_ahead(self, address: Address, view: TableView) -> int:
+    def _open_ahead(self, request: PageRequest, address: Address, view: TableView) -> int:
         """Begin on a thread what a tab needs before it is drawn, once that is recorded, and wait a moment for it.
 
         Returns:
-            How often what is to be shown has changed by then.
+            1 if it is there, which was told as a change of what is to be shown; otherwise 0.
         """
-        shown, before = OnShow(address.table, view.facts.location, view.version), self.changes
-        if (
-            address.tab in OPENS_ROWS
-            and self.entry.may(Right.ROWS, shown)
-            and self._is_recorded(address, shown)
-            and tab_named(address.tab).opened(view, address, self._work)
-        ):
-            self.await_change(before, _ROWS_AWAITED)
-        return self.changes
+        shown = OnShow(address.table, view.facts.location, view.version)
+        # A result of another window is taken over when the page is drawn, where it is still kept.
+        if not request.by_person or address.result or address.tab not in OPENS_ROWS:
+            return 0
+        if not self.entry.may(Right.ROWS, shown) or not self._is_recorded(request, address, shown):
+            return 0
+        self._ahead = request.number
+        told = tab_named(address.tab).opened(view, address, self._work)
+        return int(told is not None and told.wait(_ROWS_AWAITED))
 
-    def _is_recorded(self, address: Address, shown: OnShow) -> bool:
-        """Record on a thread that a tab reads rows; return false if that is not on the disk in a moment."""
-        reading = _reading(address, shown)
-        if reading == self._being_recorded:
+    def _is_recorded(self, request: PageRequest, address: Address, shown: OnShow) -> bool:
+        """Record on a thread that a tab reads rows; return false if it is not to be opened ahead.
+
+        Another page may be wanted by the time that it is on the disk, or it takes longer than a page waits.
+        """
+        reading, recorded = _reading(address, shown), self._record_reading(address, shown)
+        if recorded is None:
+            return reading not in self._being_recorded
+        wait([recorded], _ROWS_AWAITED)
+        if not recorded.done() or recorded.exception() is not None or not self.wants(request):
+            # What is wrong is said on the loop, where the tab is opened too if it turns out well.
+            self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
             return False
-        recorded = self._record_reading(address, shown)
-        if recorded is not None:
-            wait([recorded], _ROWS_AWAITED)
-            if not recorded.done() or recorded.exception() is not None:
-                # What is wrong is said on the loop, where the tab is opened too if it turns out well.
-                self._open_later(reading, recorded)
-                return False
-            self._recorded = reading
+        self._being_recorded.discard(reading)
         return True
 
     def _record_reading(self, address: Address, shown: OnShow) -> Future[Any] | None:
-        """Begin to record that a tab reads rows; return None where that is recorded, or nothing is."""
+        """Begin to record that a tab reads rows; return None where that was begun before, or nothing is recorded."""
         reading = _reading(address, shown)
-        if reading == self._recorded or (address.tab == "row" and not address.row):
-            return None
-        event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
-        if (recorded := self.entry.record(event)) is None:
-            self._recorded = reading
-        return recorded
-
-    def _open_later(self, reading: tuple[object, ...], recorded: Future[Any]) -> None:
-        self._being_recorded = reading
-        self.when_recorded(recorded, self.newest, partial(self._open_recorded, reading))
+        with self._recording:
+            if reading == self._recorded or (address.tab == "row" and not address.row):
+                return None
+            event = Event(kind="rows", what=address.tab, table=shown.name, version=shown.version)
+            recorded, self._recorded = self.entry.record(event), reading
+            if recorded is not None:
+                self._being_recorded.add(reading)
+            return recorded
 
     def _open_recorded(self, reading: tuple[object, ...], recorded: Future[Any]) -> None:
         """Open a tab whose opening was recorded, unless something else is on show by now."""
-        self._being_recorded = ()
+        self._being_recorded.discard(reading)
+        if recorded.exception() is not None and self._recorded == reading:
+            self._recorded = ()  # the next page tries again
         recorded.result()
-        self._recorded = reading
         address = Address.parse(self.query)
         if self.view is not None and not self.shown.is_early and _reading(address, self.on_show()) == reading:
             self._open_tab(address)
@@ -382,10 +395,9 @@ class TableSession(Session):
 
     def _stop_waiting(self, message: Message) -> None:
         """Leave the page that is awaited; what was asked of the store is given up later."""
-        self.newest, self.awaited = max(self.newest, message.number), None
         error = Cancelled("The wait for the store was ended. Try again when it answers.", operation="open the table")
         page = problem_page(address_of(self.query), error, may_commit=self._tables.allow_commits)
-        self.drawing.draw(page, message.number)
+        self.draw_instead(page, message.number)
 
     def _reading_of(self, address: Address) -> TableReading | None:
         try:

@@ -174,9 +174,11 @@ class LogicalFiles:
     def repeated_path(self) -> str | None:
         """Return the path of a file that is listed twice; None without any.
 
-        Only a checkpoint can list one twice: of what commits add, replay keeps the newest of each path.
+        A checkpoint may list one twice. Of what commits add, replay keeps the newest of each path, unless escapes hide
+        that two are one.
         """
-        if all(isinstance(source, LineSource) for source in self.sources) and len(self.sources) < 2:
+        (first, *others) = self.sources or (LineSource([]),)
+        if isinstance(first, LineSource) and not others and not first.has_escapes:
             return None
         return repeated_text(self.select(["path"]).column(0))
 
@@ -246,6 +248,11 @@ class LineSource:
     def num_rows(self) -> int:
         """The number of files."""
         return len(self._lines)
+
+    @property
+    def has_escapes(self) -> bool:
+        """Whether a path of them is percent-encoded."""
+        return any("%" in line.path for line in self._lines)
 
     @property
     def num_bytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from threading import Event
 from typing import Any
 
 from explorer.changed_rows.change_preview import ChangePreview
@@ -46,11 +47,11 @@ class FeedWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._changes, self.kept = RangeChanges(changed), kept
 
-    def open(self, view: TableView, address: Address) -> bool:
+    def open(self, view: TableView, address: Address) -> Event | None:
         """Begin to read the changes of a range that is on show, where that needs no Spark; see `TabSpec.opened`."""
         inferred = _inferred(view, address)
         if not change_origins(view, inferred=inferred).available:
-            return False
+            return None
         return self._changes.open(view, address.keys, address.where, inferred=inferred)
 
     def start(self, view: TableView, address: Address) -> None:
@@ -142,7 +143,7 @@ def _changes(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+def _open(view: TableView, address: Address, work: WindowWork) -> Event | None:
     return work.of(FeedWork).open(view, address)
 
 

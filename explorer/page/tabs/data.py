@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from threading import Event
 from typing import Any
 
 from explorer import formatting as fmt
@@ -33,11 +34,11 @@ class RowsWork:
         self._rows = PagedRows(changed)
         self._turned_at: object = None
 
-    def open(self, view: TableView, address: Address) -> bool:
+    def open(self, view: TableView, address: Address) -> Event | None:
         """Begin to read the first rows of a version where that needs no Spark; see `TabSpec.opened`."""
         facts = view.facts
         if address.where or not facts.snapshot(view.version).num_files or facts.lost_data(view.version):
-            return False
+            return None
         return self._rows.open(view, masked=address.masked == "1")
 
     def start(self, view: TableView, address: Address) -> None:
@@ -138,7 +139,7 @@ def _data(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+def _open(view: TableView, address: Address, work: WindowWork) -> Event | None:
     return work.of(RowsWork).open(view, address)
 
 

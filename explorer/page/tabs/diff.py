@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from threading import Event
 from typing import Any
 
 import pyarrow.compute as pc
@@ -35,9 +36,9 @@ class DifferencesWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._compared, self.kept = ComparedRows(changed), kept
 
-    def open(self, view: TableView, address: Address) -> bool:
+    def open(self, view: TableView, address: Address) -> Event | None:
         """Begin to compare the rows of versions that are on show, where that needs no Spark; see `TabSpec.opened`."""
-        return comparison_estimate(view)[1] and self._compared.open(view, address.keys)
+        return self._compared.open(view, address.keys) if comparison_estimate(view)[1] else None
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to compare the rows that an address asks for; a running comparison is stopped."""
@@ -102,8 +103,8 @@ def _ask(view: TableView, address: Address, work: WindowWork, *, by_person: bool
         work.of(table_pair.PairWork).prepare(view, address)
 
 
-def _open(view: TableView, address: Address, work: WindowWork) -> bool:
-    return not address.other and work.of(DifferencesWork).open(view, address)
+def _open(view: TableView, address: Address, work: WindowWork) -> Event | None:
+    return None if address.other else work.of(DifferencesWork).open(view, address)
 
 
 def _export(view: TableView, address: Address, _work: WindowWork) -> Listing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from threading import Event
 from typing import Any
 
 from explorer.changed_rows.row_story import RowStory
@@ -47,9 +48,9 @@ class StoryWork:
     def __init__(self, changed: Callable[[], None], kept: KeptResults | None = None) -> None:
         self._row, self.kept = FollowedRow(changed), kept
 
-    def open(self, view: TableView, address: Address) -> bool:
+    def open(self, view: TableView, address: Address) -> Event | None:
         """Begin to read the story of the row of an address, where that needs no Spark; see `TabSpec.opened`."""
-        return bool(address.row) and self._row.open(view, address.row, address.row_keys)
+        return self._row.open(view, address.row, address.row_keys) if address.row else None
 
     def start(self, view: TableView, address: Address) -> None:
         """Begin to read the story of the row of an address; a running read is stopped."""
@@ -205,7 +206,7 @@ def _row(view: TableView, address: Address, work: WindowWork) -> Tab:
     return Tab(values, needs_spark=values["needs_spark"] is not None)
 
 
-def _open(view: TableView, address: Address, work: WindowWork) -> bool:
+def _open(view: TableView, address: Address, work: WindowWork) -> Event | None:
     return work.of(StoryWork).open(view, address)
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from explorer import formatting as fmt
@@ -115,22 +116,21 @@ class PagedRows:
         self._work: SparkWork[RowPage | SparkOnly] = SparkWork(changed)
         self._begins: list[RowPosition | None] = []
 
-    def open(self, view: ChosenVersions, *, masked: bool = False) -> bool:
+    def open(self, view: ChosenVersions, *, masked: bool = False) -> Event | None:
         """Begin to read the first rows of the chosen version where that needs no Spark, unless that was done before.
 
         Returns:
-            Whether it has just begun.
+            As `SparkWork.begin`; None if it was begun before.
         """
         request = _rows_request(view, "", masked=masked)
         if self._work.key == request:
-            return False
+            return None
         self._begins = [None]
 
         def make() -> ReadyResult[RowPage | SparkOnly]:
             return ReadyResult(_first_rows(view, request, None))
 
-        self._work.begin(request, learning(view.facts.log, make), quietly=True)
-        return True
+        return self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, where: str = "", *, masked: bool = False) -> None:
         """Begin to read the first rows of the chosen version; a running read is stopped."""
@@ -197,21 +197,20 @@ class RangeChanges:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[ChangePreview | SparkOnly] = SparkWork(changed)
 
-    def open(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool = False) -> bool:
+    def open(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool = False) -> Event | None:
         """Begin to read the changes where that needs no Spark, unless that was done before.
 
         Returns:
-            Whether it has just begun.
+            As `SparkWork.begin`; None if it was begun before.
         """
         request = _changes_key(view, keys, where, inferred=inferred)
         if self._work.key == request:
-            return False
+            return None
 
         def make() -> ReadyResult[ChangePreview | SparkOnly]:
             return ReadyResult(_small_changes(view, keys, where, inferred=inferred))
 
-        self._work.begin(request, learning(view.facts.log, make), quietly=True)
-        return True
+        return self._work.begin(request, learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "", where: str = "", *, inferred: bool = False) -> None:
         """Begin to read the changes, with key columns as `names_in` reads them, or those of them that meet a condition;
@@ -282,20 +281,19 @@ class ComparedRows:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._work: SparkWork[RowDiffPreview | SparkOnly] = SparkWork(changed)
 
-    def open(self, view: ChosenVersions, keys: str = "") -> bool:
+    def open(self, view: ChosenVersions, keys: str = "") -> Event | None:
         """Begin to compare where that needs no Spark, unless that was done before.
 
         Returns:
-            Whether it has just begun.
+            As `SparkWork.begin`; None if it was begun before.
         """
         if self._work.key == _ends_key(view, keys):
-            return False
+            return None
 
         def make() -> ReadyResult[RowDiffPreview | SparkOnly]:
             return ReadyResult(_small_differences(view, keys))
 
-        self._work.begin(_ends_key(view, keys), learning(view.facts.log, make), quietly=True)
-        return True
+        return self._work.begin(_ends_key(view, keys), learning(view.facts.log, make), quietly=True)
 
     def start(self, view: ChosenVersions, keys: str = "") -> None:
         """Begin to compare, with key columns written as `names_in` reads them; a running comparison is stopped."""

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -44,9 +44,10 @@ class WorkState:
 
 @dataclass(slots=True)
 class _Beginning:
-    """A job that is being made, and since when."""
+    """A job that is being made, and since when; set once there is one, or a result, and that was told."""
 
     since: float
+    told: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class SparkWork(Generic[Result]):
 
     def begin(
         self, key: Hashable, make: Callable[[], Job[Result] | ReadyResult[Result]], *, quietly: bool = False
-    ) -> None:
+    ) -> threading.Event:
         """Begin a job; one that runs is stopped. This does not wait for what the job is made from.
 
         Args:
@@ -106,6 +107,10 @@ class SparkWork(Generic[Result]):
             make: Makes the job, or has the result without one; called on a thread, as it may have to wait for what
                 others read.
             quietly: Show nothing of it in its first moments, as its result may be there before they are over.
+
+        Returns:
+            An event that is set once the job or the result is there and ``changed`` was called for it; never if another
+            job begins before.
         """
         beginning = _Beginning(time.monotonic())
         with self._lock:
@@ -119,6 +124,7 @@ class SparkWork(Generic[Result]):
             threading.Thread(target=self._show_soon, args=(beginning,), name="job-shown", daemon=True).start()
         else:
             self._changed()
+        return beginning.told
 
     def cancel(self) -> None:
         """Stop a job that runs; one that is being made is not waited for, and stopped as soon as it is there."""
@@ -211,6 +217,7 @@ class SparkWork(Generic[Result]):
                 job.subscribe(self._report)
                 each_second(job, self._report)
             self._changed()
+            beginning.told.set()
         else:
             _stop(job)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.changed_rows.followed_range import FollowedRange, followed_range
@@ -51,16 +52,15 @@ class FollowedRow:
         self._work: SparkWork[StoryAnswer | RowStory] = SparkWork(changed)
         self._begins = ""
 
-    def open(self, view: ChosenVersions, row: str, keys: str) -> bool:
+    def open(self, view: ChosenVersions, row: str, keys: str) -> Event | None:
         """Begin to follow a row where that needs no Spark, unless that was done before.
 
         Returns:
-            Whether it has just begun.
+            As `SparkWork.begin`; None if it was begun before.
         """
         if self._work.key == _key(view, row, keys):
-            return False
-        self._begin(view, row, keys, by_spark=False)
-        return True
+            return None
+        return self._begin(view, row, keys, by_spark=False)
 
     def start(self, view: ChosenVersions, row: str, keys: str) -> None:
         """Begin to follow a row; a running read is stopped."""
@@ -90,7 +90,7 @@ class FollowedRow:
         about = ("story", *table, view.version, row, keys)
         return Shareable("story", about, value, partial(self._work.adopt, _key(view, row, keys)))
 
-    def _begin(self, view: ChosenVersions, row: str, keys: str, *, by_spark: bool) -> None:
+    def _begin(self, view: ChosenVersions, row: str, keys: str, *, by_spark: bool) -> Event:
         log = view.facts.log
 
         def make() -> Job[Any] | ReadyResult[Any]:
@@ -104,7 +104,7 @@ class FollowedRow:
             self._begins = begins
             return story_job(log, followed, here.reason)
 
-        self._work.begin(_key(view, row, keys), learning(log, make), quietly=not by_spark)
+        return self._work.begin(_key(view, row, keys), learning(log, make), quietly=not by_spark)
 
 
 def _key_of(view: ChosenVersions, row: str, keys: str) -> Mapping[str, Any] | int:
