@@ -235,13 +235,13 @@ class TableExplorer(anywidget.AnyWidget):
             self._set(version=facts.last, compare_version=None, selected_files=())
         elif self.version is None or not facts.first <= self.version <= facts.last:
             self.go(facts.last)
-        for window in self._windows.values():
+        for window in tuple(self._windows.values()):
             if window.is_open:
                 window.redraw()
 
     def close(self) -> None:
         """Close the widget, and stop its work on Spark."""
-        for window in self._windows.values():
+        for window in tuple(self._windows.values()):
             window.view_host.close()
         self._windows.clear()
         super().close()
@@ -258,7 +258,7 @@ class TableExplorer(anywidget.AnyWidget):
         try:
             return self._checked(name, value)
         except ExplorerError as error:
-            for window in self._windows.values():
+            for window in tuple(self._windows.values()):
                 if window is not self._led_by and window.is_open:
                     window.tell(error)
             raise
@@ -396,7 +396,7 @@ class TableExplorer(anywidget.AnyWidget):
 
     def _move(self, _change: object) -> None:
         """Let the pages follow the traits; the one that led them is there already."""
-        for window in self._windows.values():
+        for window in tuple(self._windows.values()):
             if window is not self._led_by and window.is_open:
                 self._lead(window)
 

@@ -189,7 +189,7 @@ class Session(ABC):
 
     def wants(self, request: PageRequest) -> bool:
         """Return whether the page of a request may still be shown."""
-        return request.query == self.query and request.number >= self.newest
+        return self.host.is_open and request.query == self.query and request.number >= self.newest
 
     @property
     def shown(self) -> Rendered:

@@ -41,6 +41,8 @@ _PAGES = RightOfWay()
 _AT_FIRST: Final = 1.6
 _CHECK_EVERY: Final = 3_000
 _REPORT_EVERY: Final = 400
+# Messages about the rows on show, besides exports and pins.
+_ROWS_TAKEN: Final = frozenset({"rows-turn", "changes-share", "differences-share", "story-share"})
 # Seconds that a page waits for rows that are on their way, before it is shown without them.
 _ROWS_AWAITED: Final = 0.15
 
@@ -150,10 +152,11 @@ class TableSession(Session):
         return self._work
 
     def _admit(self, handler: Handler, message: Message) -> None:
-        """Handle a message as any page, but export no rows while others take their place."""
-        exports_rows = message.kind == "download" and right_of_message("download", message.text("list")) is Right.ROWS
-        if exports_rows and self._ahead in self._making:
-            raise RequestError("Other rows are about to be shown. Export them once they are.", field="list")
+        """Handle a message as any page; while other rows take their place, nothing is done with those on show."""
+        export = message.text("list") if message.kind == "download" else ""
+        takes_rows = message.kind in _ROWS_TAKEN or (message.kind == "pin" and message.text("pin") in ("rows", "row"))
+        if (takes_rows or right_of_message("download", export) is Right.ROWS) and self._ahead in self._making:
+            raise RequestError("Other rows are about to be shown. Try again once they are.", field="list")
         super()._admit(handler, message)
 
     def _download(self, message: Message) -> None:

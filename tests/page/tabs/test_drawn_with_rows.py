@@ -271,7 +271,9 @@ def test_what_changed_while_a_page_failed_is_drawn(tables: Catalog, monkeypatch:
     window.until(lambda message: "Found it" in message.get("regions", {}).get("lead", ""))
 
 
-def test_no_rows_are_exported_while_others_take_their_place(tables: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_done_with_rows_while_others_take_their_place(
+    tables: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry, values, goes_on = Recorder(0), RowsWork.values, threading.Event()
     window = Window(tables, "?t=w/t", entry=entry).settle()
     window.ask("go", query=DATA)
@@ -284,9 +286,23 @@ def test_no_rows_are_exported_while_others_take_their_place(tables: Catalog, mon
     monkeypatch.setattr(RowsWork, "values", slowly)
     sent(window, "go", query=f"{DATA}&masked=1")
     wait_for(lambda: window.session._ahead in window.session._making)
-    window.ask("download", list="data", format="json")
-    assert "Other rows are about to be shown" in str(window.heard[-1])
+    for kind, fields in (("download", {"list": "data", "format": "json"}), ("pin", {"pin": "rows"}), ("rows-turn", {})):
+        window.ask(kind, **fields)
+        assert "Other rows are about to be shown" in str(window.heard[-1])
+    window.ask("pin", pin="commit")
+    assert "Other rows are about to be shown" not in str(window.heard[-1])
     goes_on.set()
     window.settle()
     window.ask("download", list="data", format="json")
     assert [event.kind for event in entry.events] == ["rows", "rows", "export"]
+
+
+def test_a_window_that_is_closed_reads_nothing(tables: Catalog) -> None:
+    entry = Recorder(0.1)
+    window = Window(tables, "?t=w/t", entry=entry).settle()
+    sent(window, "go", query=DATA)
+    wait_for(lambda: entry.whats == ["data"])
+    window.host.close()
+    time.sleep(0.4)
+    with pytest.raises(RequestError, match="No rows have been read"):
+        assert window.session.work.of(RowsWork).asked
