@@ -164,9 +164,18 @@ def waiting_page(address: Address, *, may_commit: bool) -> Rendered:
     return Rendered(regions, {"chart-card": True}, name)
 
 
-def notice(problem: Problem, *, retry: bool = False) -> str:
-    """Return the HTML of a notice above the page's content; ``retry`` offers to ask for the page again."""
-    return render("notice", p=problem, retry=retry)
+def notice(problem: Problem, *, retry: bool = False, address: Address | None = None) -> str:
+    """Return the HTML of a notice above the page's content.
+
+    Args:
+        problem: What it says.
+        retry: Offer to ask for the page again.
+        address: Of the page, to offer the nearest version there, where the problem has one.
+    """
+    nearest = ""
+    if address is not None and problem.nearest is not None:
+        nearest = address.to(version=problem.nearest, compared=None)
+    return render("notice", p=problem, retry=retry, nearest=nearest)
 
 
 def bar(

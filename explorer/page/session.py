@@ -377,7 +377,8 @@ class Session(ABC):
         if rendered.refusal is not None and self.by_person and self._goes_on(query):
             # What was typed is wrong, and the page on which it was typed is right.
             self.query, self.awaited = self.drawn, None
-            self.drawing.patch({"notice": notice(rendered.refusal)}, number, self.drawn)
+            address = address_of(self.drawn)
+            self.drawing.patch({"notice": notice(rendered.refusal, address=address)}, number, self.drawn)
             return
         self._drawn, self.drawn, self.awaited = turn, query, None
         self._shown_changes = rendered.changes

@@ -155,7 +155,8 @@ def test_on_a_telephone_the_strip_s_buttons_stand_in_one_row(opened: Any) -> Non
     for address in (VECTORS, f"{VECTORS}&v=2&c=1"):
         page = opened(address)
         page.set_viewport_size({"width": 375, "height": 800})
-        rows = page.evaluate("""() => [...document.querySelectorAll('#strip > :is(a, .button, details)')].map(part => {
+        rows = page.evaluate("""() => [...document.querySelectorAll('#strip > :is(a, .button, details)')].filter(
+                part => part.checkVisibility()).map(part => {
             const box = part.getBoundingClientRect();
             return Math.round((box.top + box.bottom) / 2);
         })""")
