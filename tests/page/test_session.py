@@ -57,6 +57,7 @@ def test_what_is_typed_and_names_no_version_leaves_the_page_and_says_so(
     window = opened(start)
     answer = window.ask("go", query=f"?t=w/orders&{typed}", asked=True)
     assert re.search(r"<b>No (such )?version", answer["regions"]["notice"])
+    assert re.search(r'href="\?t=w/orders&amp;v=\d+&amp;tab=files">Show v\d+</a>', answer["regions"]["notice"])
     assert (list(answer["regions"]), answer["query"], window.session.query) == (["notice"], start, start)
     assert window.session.shown.view is not None
     assert window.ask("go", query="?t=w/orders&v=4", asked=True)["regions"]["notice"] == ""
