@@ -8,8 +8,7 @@ import pytest
 
 from explorer.core.errors import ExplorerError, RequestError, VersionNotFound
 from explorer.page.address import Address
-from explorer.page.pages import table_page
-from explorer.page.render import render
+from explorer.page.pages import notice, table_page
 from explorer.table import open_table
 from explorer.views.cards import card_of
 from explorer.views.problems import problem_of
@@ -89,5 +88,5 @@ def test_cards_in_a_notebook_and_notices_say_it_once_too() -> None:
     error = RequestError("The field is empty. Give a number of days.")
     facts = dict(card_of(error).facts)
     assert (facts["message"], facts["next step"]) == ("The field is empty.", "Give a number of days.")
-    assert render("notice", p=problem_of(error), retry=True).count("Give a number of days.") == 1
-    assert render("notice", p=problem_of(error), retry=False).count("Give a number of days.") == 1
+    assert notice(problem_of(error), retry=True).count("Give a number of days.") == 1
+    assert notice(problem_of(error)).count("Give a number of days.") == 1

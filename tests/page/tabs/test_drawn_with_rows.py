@@ -188,6 +188,7 @@ def test_what_changes_is_drawn_while_a_page_that_was_left_is_still_made(gated: G
     window.ask("go", query="?t=w/t&tab=case")
     window.ask("case-describe", title="Found it", author="me", notes="")
     window.until(lambda message: "Found it" in message.get("regions", {}).get("lead", ""))
+    assert "Found it" in window.session.shown.regions["lead"]
 
 
 def test_a_wait_that_was_ended_stays_ended(gated: Gated) -> None:
@@ -269,6 +270,7 @@ def test_what_changed_while_a_page_failed_is_drawn(tables: Catalog, monkeypatch:
     turns(window, 0.2)
     goes_on.set()
     window.until(lambda message: "Found it" in message.get("regions", {}).get("lead", ""))
+    assert "Found it" in window.session.shown.regions["lead"]
 
 
 def test_nothing_is_done_with_rows_while_others_take_their_place(
