@@ -146,3 +146,14 @@ def test_differences_are_those_of_spark(folder: Path) -> None:
             outcomes[_outcome(here, there, _of, f"{ends}, keys {keys}")] += 1
     print(folder.name, dict(outcomes))
     assert outcomes.total() > 0
+
+
+@pytest.mark.golden
+def test_changes_that_spark_reads_in_several_pieces_are_one_table() -> None:
+    """Of one piece Spark knows that no kind of change is null, of the next it does not."""
+    table = explorer.open_table(golden_root() / "tables" / "deltars__simple_table")
+    asked: dict[str, Any] = {"inferred": True, "keys": ()}
+    here, there = (_changes(table, 0, 4, here=here, **asked) for here in (True, False))
+    assert isinstance(there, ChangePreview), there
+    assert _facts(here) == _facts(there)
+    assert there.table.num_rows == 41

@@ -118,7 +118,8 @@ def _first_changes(
         parts.append(changes_of(log, piece, keys, where).to_arrow(limit + 1 - num_changes, readable=True))
         num_changes += parts[-1].num_rows
         if num_changes > limit or end == files.num_rows:
-            return pa.concat_tables(parts), end
+            # Where Spark knows that a piece has no null in a column, another one may still have.
+            return pa.concat_tables(parts, promote_options="default"), end
         begin, end = end, end * _GROWTH
 
 

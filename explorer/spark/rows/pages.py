@@ -88,7 +88,7 @@ def _page(job: Job[RowPage], request: _PageRequest) -> RowPage:
         if num_rows > limit or end >= total:
             break
         first, count = end, count * _GROWTH
-    rows = pa.concat_tables(parts)
+    rows = pa.concat_tables(parts, promote_options="default")
     where = request.where is not None
     return page_of(snapshot, rows, begin, limit, files_read=end, where=where, by_spark=True, reason=request.reason)
 

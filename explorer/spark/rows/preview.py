@@ -78,7 +78,7 @@ def _preview(job: Job[Preview], log: DeltaLog, snapshot: Snapshot, limit: int, w
         if num_rows >= limit or end == files.num_rows:
             break
         begin, end = end, end * _GROWTH
-    rows = pa.concat_tables(parts).slice(0, limit)
+    rows = pa.concat_tables(parts, promote_options="default").slice(0, limit)
     complete = end == files.num_rows and num_rows <= limit
     note = share_note(snapshot, rows.num_rows, end, complete=complete, where=where is not None)
     return Preview(rows, note, end, complete)
