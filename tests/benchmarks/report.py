@@ -420,8 +420,8 @@ def _spark(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from _compared([row for row in rows if row["what"].startswith("first ")], "ms", 1e3, 0)
     yield ""
     yield (
-        "Each reader opens the table and reads 100 rows; of the one on S3 the log is read before. Medians of seven runs "
-        "in turns after three to warm up; a percentile is of 20 runs, a process of its own is one."
+        "Each reader opens the table and reads 100 rows; of the one on S3 the log is read before. Medians of seven "
+        "runs in turns after three to warm up; a percentile is of 20 runs, a process of its own is one."
     )
 
 
