@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -351,7 +351,7 @@ class Session(ABC):
         self._making.remove(number)
         try:
             rendered = done.result()
-            self._arrived(number, turn, query, replace(rendered, changes=changes + rendered.changes))
+            self._arrived(number, turn, query, changes + rendered.changes, rendered)
         except Exception:
             # It is said, and made again for what changed since, but not for itself.
             self._shown_changes = max(self._shown_changes, changes)
@@ -370,7 +370,7 @@ class Session(ABC):
         self.newest, self.awaited, self._shown_changes = max(self.newest, number), None, self._changes
         self.drawing.draw(rendered, number)
 
-    def _arrived(self, number: int, turn: int, query: str, rendered: Rendered) -> None:
+    def _arrived(self, number: int, turn: int, query: str, changes: int, rendered: Rendered) -> None:
         # Of two drawings for one request the one that began later holds, whichever is ready first.
         if number < self.newest or turn < self._drawn:
             return
@@ -381,7 +381,7 @@ class Session(ABC):
             self.drawing.patch({"notice": notice(rendered.refusal, address=address)}, number, self.drawn)
             return
         self._drawn, self.drawn, self.awaited = turn, query, None
-        self._shown_changes = rendered.changes
+        self._shown_changes = changes
         self.about_to_draw(rendered)
         self.drawing.draw(rendered, number)
         self.arrived(rendered)

@@ -177,9 +177,9 @@ class LogicalFiles:
         A checkpoint may list one twice. Of what commits add, replay keeps the newest of each path, unless escapes hide
         that two are one.
         """
-        (first, *others) = self.sources or (LineSource([]),)
-        if isinstance(first, LineSource) and not others and not first.has_escapes:
-            return None
+        match self.sources:
+            case (LineSource() as added,) if not added.has_escapes:
+                return None
         return repeated_text(self.select(["path"]).column(0))
 
     def rows_at(self, paths: pa.StringArray) -> npt.NDArray[np.int64]:

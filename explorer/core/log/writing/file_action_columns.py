@@ -19,7 +19,7 @@ from explorer.core.log.writing.parsed_columns import TypedColumns, typed_columns
 from explorer.core.log.writing.small_action_columns import column_type, value_column
 from explorer.core.log.writing.writer_state import CarriedActions
 from explorer.core.protocol.actions import DeletionVectorDescriptor
-from explorer.core.protocol.arrow.arrays import bools, int32s, int64s, mask, numbers, string_maps, strings
+from explorer.core.protocol.arrow.arrays import as_type, bools, int32s, int64s, mask, numbers, string_maps, strings
 from explorer.core.protocol.json_values import JsonValue
 from explorer.core.protocol.logical_files import MAP, LineSource, decode_map
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine, unknown_members
@@ -95,13 +95,13 @@ class CheckpointFileColumns:
         """
         members = _of_adds(chunk) if isinstance(chunk, list) else _of_struct(chunk)
         texts, parsed = members.pop("stats", None), members.pop("stats_parsed", None)
-        texts = pa.nulls(len(members["path"]), pa.string()) if texts is None else _cast(texts, pa.string())
+        texts = pa.nulls(len(members["path"]), pa.string()) if texts is None else as_type(texts, pa.string())
         if self._as_json:
             members["stats"] = texts_of(texts, parsed)
         if self._typed is not None:
             members["stats_parsed"] = self._typed.statistics(texts, parsed)
             if self._typed.partitions:
-                values = _cast(members["partitionValues"], MAP)
+                values = as_type(members["partitionValues"], MAP)
                 members["partitionValues_parsed"] = self._typed.partition_values(values)
         return _struct(members, self.add_type)
 
@@ -123,12 +123,8 @@ def _struct(members: Mapping[str, pa.Array], kind: pa.DataType) -> pa.StructArra
         elif member is None:
             arrays.append(pa.nulls(length, field.type))
         else:
-            arrays.append(_vectors(member) if field.name == "deletionVector" else _cast(member, field.type))
+            arrays.append(_vectors(member) if field.name == "deletionVector" else as_type(member, field.type))
     return pa.StructArray.from_arrays(arrays, fields=list(kind))
-
-
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    return array if array.type.equals(kind) else array.cast(kind)
 
 
 def _of_struct(chunk: pa.StructArray) -> dict[str, pa.Array]:
@@ -139,7 +135,7 @@ def _vectors(column: pa.StructArray) -> pa.StructArray:
     """Return descriptors with all members; a struct of nulls, which some writers write for none, is null."""
     members = _of_struct(column)
     known = {
-        field.name: _cast(members[field.name], field.type)
+        field.name: as_type(members[field.name], field.type)
         if field.name in members
         else pa.nulls(len(column), field.type)
         for field in _VECTOR

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, bools, int64s, joined, mask, strings
+from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, as_type, bools, int64s, joined, mask, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_infinity, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
@@ -466,7 +466,7 @@ def _counts(first: pa.Array | None, second: pa.Array | None, length: int) -> pa.
 
 def _count(column: pa.Array) -> pa.Int64Array:
     try:
-        counts = column if column.type.equals(pa.int64()) else column.cast(pa.int64())
+        counts = as_type(column, pa.int64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.nulls(len(column), pa.int64())
     values = np.frombuffer(counts.buffers()[1], np.int64)[counts.offset : counts.offset + len(counts)]
