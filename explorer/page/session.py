@@ -377,7 +377,8 @@ class Session(ABC):
         if rendered.refusal is not None and self.by_person and self._goes_on(query):
             # What was typed is wrong, and the page on which it was typed is right.
             self.query, self.awaited = self.drawn, None
-            address = address_of(self.drawn)
+            is_shown = self.shown.view is not None and self.shown.view.version == rendered.refusal.nearest
+            address = None if is_shown else address_of(self.drawn)
             self.drawing.patch({"notice": notice(rendered.refusal, address=address)}, number, self.drawn)
             return
         self._drawn, self.drawn, self.awaited = turn, query, None

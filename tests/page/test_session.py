@@ -63,6 +63,15 @@ def test_what_is_typed_and_names_no_version_leaves_the_page_and_says_so(
     assert window.ask("go", query="?t=w/orders&v=4", asked=True)["regions"]["notice"] == ""
 
 
+def test_the_version_on_show_is_not_offered_in_place_of_one_that_does_not_exist(
+    opened: Callable[[str], Window],
+) -> None:
+    window = opened("?t=w/orders&tab=files")
+    notice = window.ask("go", query="?t=w/orders&tab=files&v=99", asked=True)["regions"]["notice"]
+    assert "<b>No such version" in notice
+    assert "Show v" not in notice
+
+
 def test_an_address_that_names_no_version_is_a_page_that_says_so(opened: Callable[[str], Window]) -> None:
     window = opened("?t=w/orders&v=soon")
     assert "No such version" in window.session.shown.regions["lead"]
