@@ -42,7 +42,6 @@ def test_many_kinds_of_outcomes_are_counted_by_their_last_words() -> None:
 
 
 FAILED: Final = {
-    "first-rows": "one test of 1,125, in a run that kept no names of tests",
     "single-sign-on": "a session ended that should have been kept; mended, and that test passed alone",
 }
 """Proofs that failed when they last ran whole, and what is known of that."""

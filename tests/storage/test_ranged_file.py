@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups
+from explorer.core.protocol.arrow.threads import in_parallel
 from explorer.storage.ranged_file import ranged_file
 from tests.support.at_least_one import at_least_one
 

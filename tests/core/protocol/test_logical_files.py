@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import struct
-import threading
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -19,7 +18,6 @@ import pytest
 from explorer.core.errors import CorruptTable, LimitExceeded, MalformedAction
 from explorer.core.protocol import limits
 from explorer.core.protocol.actions import Add, DeletionVectorDescriptor
-from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups
 from explorer.core.protocol.logical_files import (
     PUBLIC_COLUMNS,
@@ -124,21 +122,6 @@ def test_a_struct_that_is_there_with_nothing_in_it_counts_as_there() -> None:
     kind = pa.struct([("x", pa.int64()), ("y", pa.string())])
     groups = parquet(pa.table({"a": pa.array([None, {"x": None, "y": "z"}, None, {"x": 1}], kind)}), 4)
     assert groups.present(["a"])["a"][-1] == {"x": 1, "y": None}
-
-
-def test_results_keep_the_order_of_their_items_on_one_thread_and_on_several() -> None:
-    own = threading.get_ident()
-    before = pa.cpu_count()
-    pa.set_cpu_count(2)
-    try:
-        assert in_parallel(lambda item: (item, threading.get_ident() == own), [7]) == [(7, True)]
-        assert in_parallel(lambda item: (item, threading.get_ident() == own), [7, 5]) == [(7, False), (5, False)]
-        assert in_parallel(lambda item: item * 2, list(range(50))) == list(range(0, 100, 2))
-        assert in_parallel(lambda item: item, []) == []
-        pa.set_cpu_count(1)
-        assert in_parallel(lambda item: (item, threading.get_ident() == own), [7, 5]) == [(7, True), (5, True)]
-    finally:
-        pa.set_cpu_count(before)
 
 
 # --- lines of commits -------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from explorer.core.log.checkpoint.file_columns import (
 )
 from explorer.core.log.checkpoint.statistics_cache import StatisticsCache
 from explorer.core.protocol.arrow.arrays import Int64s, Mask, as_type, int64s, mask, one_array, strings, validity
-from explorer.core.protocol.arrow.open_parquet import in_parallel
 from explorer.core.protocol.arrow.row_groups import RowGroups, value_count
+from explorer.core.protocol.arrow.threads import in_parallel
 from explorer.core.protocol.logical_files import rows_among
 from explorer.core.protocol.partition_values import has_empty_values
 from explorer.core.protocol.record_counts import counts_of_column

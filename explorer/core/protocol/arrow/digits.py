@@ -1,18 +1,17 @@
 """Numbers in decimal digits inside of texts, eight digits at a time in all texts at once.
 
-Invariant: a number is a JSON integer, or two of them with a point between, each of 18 digits at most, which fit 64
-bits;
-anything else is skipped, never read in part.
+Invariant: a number is a JSON integer without a sign, of 18 digits at most, which fits 64 bits; anything else is
+skipped, never read in part.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
-from explorer.core.protocol.arrow.text_spans import WORD, Bytes, Words, words_of
+from explorer.core.protocol.arrow.text_spans import WORD, Words
 
 MOST_DIGITS: Final = 18
 """The maximum digits of a number."""
@@ -35,7 +34,6 @@ _PAIRS: Final = np.uint64(0x000000FF000000FF)
 _HUNDREDS, _MYRIADS = np.uint64(100 + (1_000_000 << 32)), np.uint64(1 + (10_000 << 32))
 _TEN, _BYTE, _TWO_BYTES, _FOUR_BYTES = map(np.uint64, (10, 8, 16, 32))
 _ONE: Final = np.uint64(1)
-_MINUS, _POINT = b"-."
 
 
 def decimal_numbers(words: Words, starts: Int64s, ends: Int64s) -> tuple[Int64s, Mask]:
@@ -51,54 +49,6 @@ def decimal_numbers(words: Words, starts: Int64s, ends: Int64s) -> tuple[Int64s,
     valid &= digits
     valid &= numbers >= _SMALLEST[lengths]
     return numbers, valid
-
-
-class Fractions(NamedTuple):
-    """Numbers of JSON without an exponent, by the digits before and after their point.
-
-    Attributes:
-        negative: Whether it has a minus.
-        whole, fraction: The digits before and after the point as numbers; 0 for those after it where it has none.
-        whole_digits, fraction_digits: How many there are.
-        valid: Whether it is such a number, and has no more than 18 digits on either side.
-    """
-
-    negative: Mask
-    whole: Int64s
-    whole_digits: Int64s
-    fraction: Int64s
-    fraction_digits: Int64s
-    valid: Mask
-
-
-def signed_numbers(data: Bytes, starts: Int64s, ends: Int64s) -> tuple[Int64s, Mask]:
-    """Return integers between two bounds, and a mask of the valid ones; see `decimal_numbers`."""
-    negative = data[starts] == _MINUS
-    has_sign = negative.any()
-    numbers, valid = decimal_numbers(words_of(data), starts + negative if has_sign else starts, ends)
-    return (np.where(negative, -numbers, numbers) if has_sign else numbers), valid
-
-
-def fractions(data: Bytes, starts: Int64s, ends: Int64s) -> Fractions:
-    """Return numbers between two bounds that may have a sign and a point.
-
-    Args:
-        data: Texts with room for four words after the last number, and for one before the first.
-    """
-    words = words_of(data)
-    negative = data[starts] == _MINUS
-    begins = starts + negative
-    whole, whole_digits = digits_from(words, begins)
-    points = begins + whole_digits
-    has_point = points < ends
-    valid = (whole_digits > 0) & (whole_digits <= MOST_DIGITS) & (points <= ends)
-    valid &= whole >= _SMALLEST[np.minimum(whole_digits, MOST_DIGITS)]
-    fraction, fraction_digits = digits_from(words, points + 1)
-    if not has_point.all():
-        fraction, fraction_digits = np.where(has_point, fraction, 0), np.where(has_point, fraction_digits, 0)
-    valid &= ~has_point | ((data[points] == _POINT) & (fraction_digits > 0) & (fraction_digits <= MOST_DIGITS))
-    valid &= points + has_point + fraction_digits == ends
-    return Fractions(negative, whole, whole_digits, fraction, fraction_digits, valid)
 
 
 def digits_from(words: Words, starts: Int64s) -> tuple[Int64s, Int64s]:

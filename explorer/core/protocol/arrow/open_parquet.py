@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
 from explorer.core.protocol.arrow.chunk_sizes import Chunk
 from explorer.core.protocol.arrow.footer_sizes import footer_size
+from explorer.core.protocol.arrow.threads import in_parallel
 from explorer.core.protocol.limits import check_footer, footer_bytes, too_large_footer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_T = TypeVar("_T")
-_S = TypeVar("_S")
 
 # The end of a file: the footer's length, and a mark. Arrow reads as much at first, in the same request if it may.
 _TAIL: Final = struct.Struct("<I4s")
@@ -147,18 +146,6 @@ def read_footer(file: pa.NativeFile, name: str) -> pq.FileMetaData:
 def bytes_at(source: pa.NativeFile, size: int, start: int) -> bytes:
     """Return bytes of a source from an offset on, fewer at its end."""
     return bytes(source.read_at(size, start))
-
-
-def in_parallel(action: Callable[[_S], _T], items: Sequence[_S]) -> list[_T]:
-    """Return results of an action that mostly runs outside Python, on as many threads as there are processors."""
-    workers = min(len(items), pa.cpu_count())
-    if workers < 2:
-        return [action(item) for item in items]
-    # Imported late: it imports logging, which opening a table does not need.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(action, items))
 
 
 def _fetched(file: pa.NativeFile, size: int, chunks: Sequence[Chunk]) -> pa.NativeFile:

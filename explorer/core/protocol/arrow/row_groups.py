@@ -23,7 +23,8 @@ import pyarrow as pa
 from explorer.core.protocol.arrow.arrays import Int64s, int64s, validity
 from explorer.core.protocol.arrow.chunk_sizes import Chunk, ChunkSize, chunk_of, chunk_size
 from explorer.core.protocol.arrow.decoded_sizes import counted_size, element_count
-from explorer.core.protocol.arrow.open_parquet import LATEST, OpenFile, bytes_at, in_parallel
+from explorer.core.protocol.arrow.open_parquet import LATEST, OpenFile, bytes_at
+from explorer.core.protocol.arrow.threads import in_parallel
 from explorer.core.protocol.decoded_bytes import DecodedBytes
 from explorer.core.protocol.json_values import JsonValue
 

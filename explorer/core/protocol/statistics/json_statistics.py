@@ -8,7 +8,8 @@ that it refuses are left, and these are decoded one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -18,21 +19,18 @@ import pyarrow as pa
 
 from explorer.core.protocol.arrow.arrays import Int32s, Int64s, Mask, as_type, bools, int64s, joined, mask, strings
 from explorer.core.protocol.arrow.arrow_types import to_arrow
+from explorer.core.protocol.arrow.threads import in_parallel
 from explorer.core.protocol.arrow.typed_arrays import typed_column, without_infinity, without_nan
 from explorer.core.protocol.schema.data_types import PrimitiveType, PrimitiveValue
 from explorer.core.protocol.schema.nested_types import PathTree, path_tree
 from explorer.core.protocol.statistics.bounds import bound_value, count_value, decode_statistics
 from explorer.core.protocol.statistics.present_leaves import present_leaves
-from explorer.core.protocol.statistics.similar_texts import SimilarTexts, SimilarValues
 
-_ROWS: Final = 1 << 16
-# Of similar texts read at once: columns times rows, so that they stay in a processor's cache, and rows.
-_SIMILAR_VALUES, _LEAST_SIMILAR, _MOST_SIMILAR = 1 << 13, 1 << 8, 1 << 11
-_FEW_SIMILAR, _MOST_LEAVES, _LONG_TEXT = 256, 128, 1 << 12
+# Texts parsed at once on one thread.
+_ROWS: Final = 1 << 12
 _FEW: Final = 16
 _WIDE: Final = 1_000
 _MOST_BYTES: Final = 1 << 30
-_BLOCK: Final = 1 << 22
 
 
 class StatisticsLeaf(msgspec.Struct, frozen=True):
@@ -77,34 +75,23 @@ def parse_texts(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Pars
 
 
 def parse_parts(texts: Iterable[pa.StringArray], leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    """Parse a column of statistics that comes in parts; what the texts of one have in common helps with the next."""
-    similar = SimilarTexts(_wire_kinds(leaves))
-    parts: list[ParsedTexts] = []
-    start = 0
-    for part in texts:
-        parsed = _parse_part(part, leaves, similar)
-        parts.append(_moved(parsed, np.arange(start, start + len(part))))
-        start += len(part)
+    """Parse a column of statistics that comes in parts, several at once; the next comes while they are parsed."""
+    parts, start = [], 0
+    for parsed in in_parallel(partial(_parse_part, leaves=leaves), _some_at_a_time(texts)):
+        parts.append(_moved(parsed, np.arange(start, start + len(parsed.tight))))
+        start += len(parsed.tight)
     return concatenated(parts, leaves)
 
 
-def _parse_part(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], similar: SimilarTexts) -> ParsedTexts:
-    dense, rows = (texts, None) if not texts.null_count else (texts.drop_null(), _ranks(texts))
-    finds = _may_be_similar(dense, leaves)
-    at_once = min(max(_SIMILAR_VALUES // max(len(leaves), 1), _LEAST_SIMILAR), _MOST_SIMILAR) if finds else _ROWS
-    parts: list[ParsedTexts] = []
-    for start in range(0, len(dense), at_once):
-        some = dense.slice(start, at_once)
-        values = similar.find(some) if finds else []
-        parsed = _with_similar(some, leaves, values) if values else _parse_all(some, leaves)
-        parts.append(_moved(parsed, np.arange(start, start + len(some))))
-    dense_statistics = concatenated(parts, leaves)
-    return dense_statistics if rows is None else _spread(dense_statistics, rows, texts)
+def _some_at_a_time(texts: Iterable[pa.StringArray]) -> Iterator[pa.StringArray]:
+    return (part.slice(start, _ROWS) for part in texts for start in range(0, len(part), _ROWS))
 
 
-def _may_be_similar(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> bool:
-    """Return whether there are enough texts, and these short enough, for a search of similar ones to be worth it."""
-    return len(texts) >= _FEW_SIMILAR and len(leaves) <= _MOST_LEAVES and texts.nbytes < len(texts) * _LONG_TEXT
+def _parse_part(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
+    if not texts.null_count:
+        return _parse_all(texts, leaves)
+    dense = texts.drop_null()
+    return _spread(_parse_all(dense, leaves) if len(dense) else concatenated([], leaves), _ranks(texts), texts)
 
 
 def _parse_all(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
@@ -117,27 +104,6 @@ def _parse_all(texts: pa.StringArray, leaves: Sequence[StatisticsLeaf]) -> Parse
             parsed = _with_unknown(parsed, leaves, len(block))
         parts.append(_moved(parsed, np.arange(offset, offset + len(block))))
     return concatenated(parts, leaves)
-
-
-def _with_similar(
-    texts: pa.StringArray, leaves: Sequence[StatisticsLeaf], similar: Sequence[SimilarValues]
-) -> ParsedTexts:
-    """Return the statistics of some texts, of which those of some shapes are already columns."""
-    parts = [_moved(_of_similar(values, leaves), values.rows) for values in similar]
-    order = [values.rows for values in similar]
-    left = np.ones(len(texts), bool)
-    for rows in order:
-        left[rows] = False
-    if left.any():
-        order.append(np.flatnonzero(left))
-        parts.append(_moved(_parse_all(texts.filter(mask(left)), leaves), order[-1]))
-    parsed = concatenated(parts, leaves)
-    return parsed if len(parts) == 1 else _taken(parsed, int64s(np.argsort(np.concatenate(order))))
-
-
-def _of_similar(values: SimilarValues, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts:
-    columns = values.columns
-    return _statistics(columns.get, leaves, len(values.rows))
 
 
 def _moved(parsed: ParsedTexts, rows: Int64s) -> ParsedTexts:
@@ -267,17 +233,15 @@ def _read(texts: pa.StringArray, wire: pa.Schema) -> pa.Table | None:
     import pyarrow.json as pj
 
     starts, ends, data = _extents(texts)
-    longest = int((ends - starts).max(initial=0))
     if not (ends > starts).all() or ends[-1] - starts[0] > _MOST_BYTES:
         return None
     if not ((data[starts] == 123) & (data[ends - 1] == 125)).all():
         return None
     lines = _lines(texts)
-    block = _BLOCK if longest < _BLOCK // 2 else lines.size + 1
     try:
         table = pj.read_json(
             pa.BufferReader(lines),
-            read_options=pj.ReadOptions(block_size=block),
+            read_options=pj.ReadOptions(use_threads=False, block_size=lines.size + 1),
             parse_options=pj.ParseOptions(explicit_schema=wire, unexpected_field_behavior="ignore"),
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -323,17 +287,6 @@ _WIRE: Final = {"date": pa.string(), "timestamp_ntz": pa.string()}
 """Types read as text first: Arrow's reader accepts dates as numbers, and drops the zone of a time."""
 
 
-def _wire_kinds(leaves: Sequence[StatisticsLeaf]) -> dict[tuple[str, ...], pa.DataType]:
-    """Return the types in which the members of texts are read, by path."""
-    kinds: dict[tuple[str, ...], pa.DataType] = {("numRecords",): pa.int64(), ("tightBounds",): pa.bool_()}
-    for leaf in leaves:
-        kinds |= {(name, *leaf.path): pa.int64() for name in ("nullCount", "nullCounts")}
-        if leaf.has_bounds:
-            kind = _WIRE.get(leaf.type.name, to_arrow(leaf.type))
-            kinds |= {(name, *leaf.path): kind for name in ("minValues", "maxValues")}
-    return kinds
-
-
 def _wire_schema(leaves: Sequence[StatisticsLeaf]) -> pa.Schema:
     kinds = {leaf.path: _WIRE.get(leaf.type.name, to_arrow(leaf.type)) for leaf in leaves if leaf.has_bounds}
     bounded, counts = _struct(path_tree(kinds)), _struct(path_tree({leaf.path: pa.int64() for leaf in leaves}))
@@ -366,25 +319,22 @@ def _by_column(table: pa.Table, leaves: Sequence[StatisticsLeaf]) -> ParsedTexts
 def columns_of(columns: dict[str, pa.Array], leaves: Sequence[StatisticsLeaf], length: int) -> ParsedTexts:
     """Return the leaves of the members of statistics (``minValues`` and so on), each an array or absent."""
     members = {name: Members(column) for name, column in columns.items()}
-    return _statistics(lambda path: members[path[0]].at(path[1:]) if path[0] in members else None, leaves, length)
 
+    def member(name: str, *path: str) -> pa.Array | None:
+        return members[name].at(path) if name in members else None
 
-def _statistics(
-    member: Callable[[tuple[str, ...]], pa.Array | None], leaves: Sequence[StatisticsLeaf], length: int
-) -> ParsedTexts:
-    """Return the leaves of statistics whose members are returned by path, None where absent."""
     problems: list[tuple[int, str]] = []
     bounds = {}
     for leaf in leaves:
         low, high = (
-            _typed(member((name, *leaf.path)) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
+            _typed(member(name, *leaf.path) if leaf.has_bounds else None, leaf, length, problems, upper=upper)
             for name, upper in (("minValues", False), ("maxValues", True))
         )
-        first, second = (member((name, *leaf.path)) for name in ("nullCount", "nullCounts"))
+        first, second = (member(name, *leaf.path) for name in ("nullCount", "nullCounts"))
         bounds[leaf] = Bounds(low, high, _counts(first, second, length))
-    tight = member(("tightBounds",))
+    tight = member("tightBounds")
     known = bools([True] * length) if tight is None else tight.fill_null(bools([True])[0])
-    return ParsedTexts(known, _counts(member(("numRecords",)), None, length), bounds, tuple(problems))
+    return ParsedTexts(known, _counts(member("numRecords"), None, length), bounds, tuple(problems))
 
 
 class Members:

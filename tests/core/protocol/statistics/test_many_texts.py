@@ -1,4 +1,4 @@
-"""Similar statistics read many at once: the same values as one by one, whatever the texts contain."""
+"""Statistics read many at once: the same values as one by one, whatever the texts beside one contain."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.schema.data_types import PrimitiveType, parse_type
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf, parse_texts
-from explorer.core.protocol.statistics.similar_texts import SimilarTexts
-from tests.support.at_least_one import at_least_one
 
 KINDS = {
     "byte": (["0", "-128", "127", "128", "-129", "5", "-0"], ["1.0", "true", '"1"', "null"]),
@@ -76,17 +73,16 @@ def values(parsed: ParsedTexts) -> list[Any]:
     return [[str(column.type) for column in columns], shown, sorted(parsed.problems)]
 
 
-def in_few(texts: list[str | None], leaves: list[StatisticsLeaf]) -> list[Any]:
-    """Return the values of texts of which so few are read at once that none are taken for similar."""
-    starts = range(0, len(texts), 200)
-    parts = [values(parse_texts(strings(texts[start : start + 200]), leaves)) for start in starts]
+def one_by_one(texts: list[str | None], leaves: list[StatisticsLeaf]) -> list[Any]:
+    """Return the values of texts that are each read alone."""
+    parts = [values(parse_texts(strings([each]), leaves)) for each in texts]
     shown = [[value for part in parts for value in part[1][place]] for place in range(len(parts[0][1]))]
-    problems = [(row + start, reason) for start, part in zip(starts, parts, strict=True) for row, reason in part[2]]
+    problems = [(row, reason) for row, part in enumerate(parts) for _, reason in part[2]]
     return [parts[0][0], shown, sorted(problems)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_similar_texts_have_the_values_that_each_has_by_itself(kind: str) -> None:
+def test_many_texts_have_the_values_that_each_has_by_itself(kind: str) -> None:
     usual, odd = KINDS[kind]
     chosen = random.Random(kind)
     leaves = [leaf(kind, "c"), leaf("long", "s", "x")]
@@ -96,7 +92,7 @@ def test_similar_texts_have_the_values_that_each_has_by_itself(kind: str) -> Non
     texts += [None] * 9
     chosen.shuffle(texts)
     # Values that no text of its type has are unknown, with or without a reason.
-    assert values(parse_texts(strings(texts), leaves))[:2] == in_few(texts, leaves)[:2]
+    assert values(parse_texts(strings(texts), leaves))[:2] == one_by_one(texts, leaves)[:2]
 
 
 def without_a_part(line: str, chosen: random.Random) -> str:
@@ -143,7 +139,7 @@ def test_a_damaged_text_among_similar_ones_is_read_as_by_itself(seed: int) -> No
     leaves = [leaf("double", "c"), leaf("long", "s", "x"), leaf("string", "t")]
     whole = [text(f"{chosen.random() * 99:.3f}", str(chosen.randrange(10**9))) for _ in range(500)]
     texts = [chosen.choice(CHANGES)(line, chosen) if row % 3 == 0 else line for row, line in enumerate(whole)]
-    assert values(parse_texts(strings(texts), leaves)) == in_few([*texts], leaves)
+    assert values(parse_texts(strings(texts), leaves)) == one_by_one([*texts], leaves)
 
 
 ODD = [
@@ -178,19 +174,7 @@ ODD = [
 def test_texts_of_another_shape_beside_similar_ones_have_their_own_values(odd: str) -> None:
     leaves = [leaf("long", "c"), leaf("long", "s", "x")]
     texts = [odd if row % 2 else text(str(row), str(row + 1)) for row in range(400)]
-    assert values(parse_texts(strings(texts), leaves)) == in_few([*texts], leaves)
-
-
-def test_texts_of_one_writer_are_all_read_at_once() -> None:
-    kinds = {("numRecords",): pa.int64(), ("minValues", "c"): pa.float64(), ("nullCount", "c"): pa.int64()}
-    similar = SimilarTexts(kinds)
-    for block in at_least_one([0, 1000, 5000]):
-        texts = strings([text(f"{row}.25", "7", records=str(row)) for row in range(block, block + 1000)])
-        (found,) = similar.find(texts)
-        assert found.rows.tolist() == list(range(1000))
-        assert found.columns["numRecords",].to_pylist() == list(range(block, block + 1000))
-        assert found.columns["minValues", "c"].to_pylist() == [row + 0.25 for row in range(block, block + 1000)]
-        assert found.columns["nullCount", "c"].to_pylist() == [0] * 1000
+    assert values(parse_texts(strings(texts), leaves)) == one_by_one([*texts], leaves)
 
 
 @pytest.mark.parametrize("beyond", ["1e400", "-1e400", "Infinity"])
