@@ -12,7 +12,7 @@ from explorer.views.figures.theme import DARK, LIGHT, css_variables
 FOLDER: Final = Path(__file__).parent
 SHEETS: Final = ("style/app.css", "style/palette.css")
 """The style sheets, in their order."""
-SCRIPTS: Final = ("styled", "chart", "strip", "sharing", "palette", "page")
+SCRIPTS: Final = ("styled", "chart", "strip", "rows", "sharing", "palette", "page")
 """The modules under ``script``, each after those that it imports."""
 FONTS: Final = {
     "latin": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,"

@@ -33,7 +33,7 @@ from explorer.storage.own_folder import make_own_folder
 from explorer.storage.schemes import known_scheme
 from explorer.variables import CACHE_VARIABLE
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _SUFFIX: Final = f".v{_FORMAT}.index"
 # Of any version of this program, and what one that was stopped left behind.
 _ANY_SUFFIX: Final = (".index", ".tmp")

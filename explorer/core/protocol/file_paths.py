@@ -25,11 +25,6 @@ _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SAFE: Final = "/-_.!~*'()&=+$,@;"
 
 
-def needs_decoding(path: str) -> bool:
-    """Return whether the decoded location may differ from the text (an escape, a scheme, or a leading slash)."""
-    return "%" in path or ":" in path or path.startswith("/")
-
-
 def is_absolute(path: str) -> bool:
     """Return whether a path has a scheme or a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None
@@ -53,8 +48,6 @@ def decode_path(path: str) -> str:
     Raises:
         MalformedAction: The path is an opaque URI, or its escapes are not UTF-8.
     """
-    if not needs_decoding(path):
-        return path
     scheme = _SCHEME.match(path)
     if scheme is not None:
         rest = path[scheme.end() :]
@@ -75,7 +68,6 @@ def canonical_key(path: str) -> str:
 
     Of a relative path, empty segments and those of dots are left out (D-20), as the reference does.
     """
-    # Every file action passes here, so the check of the path is not a call of `needs_decoding`.
     if ("//" in path or "./" in path) and not is_absolute(path):
         path = normpath(path)
     return decode_path(path) if "%" in path or ":" in path else path

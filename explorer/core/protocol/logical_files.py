@@ -27,7 +27,7 @@ from explorer.core.protocol.arrow.arrays import (
     string_maps,
     strings,
 )
-from explorer.core.protocol.file_paths import canonical_key, needs_decoding
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.protocol.record_counts import count_of_line
 from explorer.core.protocol.statistics.json_statistics import ParsedTexts, StatisticsLeaf, parse_texts
@@ -385,7 +385,7 @@ def _scalars(raw: msgspec.Raw) -> dict[str, str | None] | None:
 
 
 def _paths(lines: Sequence[AddLine]) -> pa.Array:
-    return strings([canonical_key(line.path) if needs_decoding(line.path) else line.path for line in lines])
+    return strings([canonical_key(line.path) for line in lines])
 
 
 def _partition_values(lines: Sequence[AddLine]) -> pa.Array:

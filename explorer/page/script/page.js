@@ -15,6 +15,7 @@
 
 import { Chart } from "./chart.js";
 import { Palette } from "./palette.js";
+import { paintRowsInSight } from "./rows.js";
 import { figureText, pageFile, pngOf, svgText } from "./sharing.js";
 import { Strip } from "./strip.js";
 
@@ -259,6 +260,7 @@ export class Page {
     const typed = fields.map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
     explorerStyled(element);
+    paintRowsInSight(element);
     this.restore(element, typed);
     if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
     const again = kept && this.place(kept.id);

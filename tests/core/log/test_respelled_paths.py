@@ -89,6 +89,37 @@ def test_segments_that_are_empty_or_dots_are_no_other_file(
     assert "delta-kernel" in found.message
 
 
+ODD_SEGMENTS = [
+    [[add("d//a.parquet", 10)], [remove("d/a.parquet")]],
+    [[add("d/a.parquet", 10)], [remove("d/./a.parquet")]],
+    [[add("d/../a.parquet", 10)], [add("b.parquet", 5)], [remove("a.parquet")]],
+    [[add("./a.parquet", 10)], [add("a.parquet", 10)], [add("a%2eparquet", 10)]],
+    # Many, of which one is odd: texts of one length are looked at together.
+    [[add("d/./a.parquet", 10), *(add(f"d/{name}.parquet", 1) for name in range(300))], [remove("d/a.parquet")]],
+]
+
+
+@pytest.mark.parametrize("commits", ODD_SEGMENTS)
+def test_every_version_of_the_history_has_the_files_of_its_snapshot(commits: list[list[Line]]) -> None:
+    table = _table(*commits)
+    rows = table.history().to_pylist()
+    snapshots = [table.snapshot(row["version"]) for row in rows]
+    assert [(row["num_files"], row["num_rows"]) for row in rows] == [
+        (snapshot.num_files, snapshot.num_records) for snapshot in snapshots
+    ]
+
+
+@pytest.mark.parametrize("path", ["./a.parquet", "d//a.parquet", "d/../a.parquet", "d%2f%2fa.parquet"])
+def test_a_file_has_one_path_in_a_commit_and_in_a_checkpoint(path: str) -> None:
+    store = new_store()
+    write_checkpoint(store, 1, [PROTOCOL, METADATA, add(path, 10)], "classic")
+    paths = [
+        table.snapshot().files(["path"])["path"].to_pylist()
+        for table in (_table([add(path, 10)]), explorer.Table(store))
+    ]
+    assert paths[0] == paths[1]
+
+
 @pytest.mark.parametrize("path", ["./a.parquet", "d//a.parquet", "d/../a.parquet"])
 def test_a_checkpoint_is_read_as_its_commits(path: str) -> None:
     store = new_store()

@@ -45,7 +45,7 @@ _MEMBERS: Final[dict[str, tuple[str, ...]]] = {
 
 # The number of bytes of the paths' text that are searched at once.
 _SLICE: Final = 1 << 16
-_MARKS: Final = (b"%", b":", b"//", b"./")
+_SLASH, _DOT = b"/."
 
 _EMPTY: Final = strings([""])[0]
 
@@ -190,16 +190,17 @@ def decoded_paths(paths: pa.StringArray) -> pa.StringArray:
 
 
 def _any_special(paths: pa.StringArray) -> bool:
-    """Return whether any path has an escape, a scheme or an odd segment, or begins with a slash, by its raw bytes."""
+    """Return whether any path may have an escape, a scheme, or a segment that is empty or of dots, by its raw bytes."""
     offsets = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset : paths.offset + len(paths) + 1]
-    if offsets[0] == offsets[-1]:
-        return False
-    data = memoryview(paths.buffers()[2])
-    starts = offsets[:-1][offsets[:-1] < offsets[1:]]
-    if (np.frombuffer(data, np.uint8)[starts] == ord("/")).any():
-        return True
+    data = memoryview(paths.buffers()[2] or b"")
     slices = (bytes(data[start : start + _SLICE + 1]) for start in range(int(offsets[0]), int(offsets[-1]), _SLICE))
-    return any(mark in part for part in slices for mark in _MARKS)
+    return any(b"%" in part or b":" in part or _has_odd_segments(part) for part in slices)
+
+
+def _has_odd_segments(part: bytes) -> bool:
+    letters = np.frombuffer(part, np.uint8)
+    slashes = letters == _SLASH
+    return bool((slashes[1:] & (slashes[:-1] | (letters[:-1] == _DOT))).any())
 
 
 def unique_ids(vectors: pa.StructArray) -> pa.Array:

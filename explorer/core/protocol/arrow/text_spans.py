@@ -105,21 +105,25 @@ class TextSpans:
             padded[:, tail:] *= np.arange(tail, width) < lengths[:, None]
         return padded.view(np.uint64)
 
-    def having(self, byte: bytes) -> Mask:
-        """Return which contain a byte, which is not zero."""
+    def having(self, byte: bytes, after: bytes = b"") -> Mask:
+        """Return which contain a byte, which is not zero.
+
+        Args:
+            after: Only where it comes after one of these, if any are given. Of a text that begins with the byte, the
+                byte before the text counts.
+        """
         if len(self) * self._width < len(self.data):
-            matches = self.words.view(np.uint8) == ord(byte)
+            letters = self.words.view(np.uint8)
+            matches = letters == ord(byte)
+            if after:
+                matches = matches[:, 1:] & _is_one_of(letters[:, :-1], after)
             has_byte: Mask = matches.any(axis=1) if matches.any() else np.zeros(len(self), bool)
         else:
             positions = np.flatnonzero(self.data == ord(byte))
+            if after:
+                positions = positions[_is_one_of(self.data[positions - 1], after)]
             has_byte = np.searchsorted(positions, self.starts) < np.searchsorted(positions, self.ends)
         return has_byte
-
-    def beginning(self, byte: bytes) -> Mask:
-        """Return which begin with a byte."""
-        begins = self.starts < self.ends
-        begins[begins] = self.data[self.starts[begins]] == ord(byte)
-        return begins
 
     def bytes(self, row: int) -> bytes:
         """Return one of the texts, as it is written."""
@@ -140,6 +144,10 @@ class TextSpans:
         spans = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
         rows = pa.Array.from_buffers(pa.int64(), len(self), [None, pa.py_buffer(np.arange(1, len(bounds) - 1, 2))])
         return pc.take(spans, rows, boundscheck=False, memory_pool=SYSTEM_POOL)
+
+
+def _is_one_of(letters: Bytes, some: bytes) -> Mask:
+    return np.logical_or.reduce([letters == letter for letter in some])
 
 
 def windows(data: Bytes, width: int) -> npt.NDArray[np.void]:

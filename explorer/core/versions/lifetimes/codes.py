@@ -55,8 +55,8 @@ class PathCodes(TextCodes):
         new = np.flatnonzero(self._decoded[written] < 0)
         if len(new):
             spellings, keys = paths if len(new) == len(paths) else paths[new], written[new]
-            # Most need no decoding, whether a percent sign, a colon or a slash at the start has a meaning or not.
-            some = np.flatnonzero(spellings.having(b"%") | spellings.having(b":") | spellings.beginning(b"/"))
+            # Most are their own keys: a percent sign, a colon, an empty segment and one that ends with a dot are rare.
+            some = np.flatnonzero(spellings.having(b"%") | spellings.having(b":") | spellings.having(b"/", after=b"/."))
             if len(some):
                 texts = [canonical_key(spellings.text(place)) for place in some.tolist()]
                 keys[some] = self.of(TextSpans.of_texts(texts))

@@ -51,11 +51,16 @@ def test_a_text_at_the_end_of_its_buffer_has_words() -> None:
 
 
 @pytest.mark.parametrize("other", ["", "%/" * 500])
-def test_texts_that_hold_or_begin_with_a_byte(other: str) -> None:
+def test_texts_that_have_a_byte_and_those_that_have_it_after_another(other: str) -> None:
     spans = TextSpans.of_texts([*TEXTS, other])[np.arange(len(TEXTS))]
     assert spans.having(b"%").tolist() == ["%" in text for text in TEXTS]
     assert spans.having(b"~").tolist() == [False] * len(TEXTS)
-    assert spans.beginning(b"/").tolist() == [text.startswith("/") for text in TEXTS]
+    odd = ["a//b", "./c", "d/../e", "/f/g.h", "i./j", "//", "", "k/l"]
+    spans = TextSpans.of_texts([*odd, other])[np.arange(len(odd))]
+    found = spans.having(b"/", after=b"/.").tolist()
+    assert [(has, text) for has, text in zip(found, odd, strict=True) if has != ("//" in text or "./" in text)] == [], (
+        "of texts that begin with a slash it may be either"
+    )
 
 
 @pytest.mark.parametrize("start", [0, 1, 3])
