@@ -27,7 +27,7 @@ Every measurement is a process of its own, readers take turns, and a number is t
 its section says otherwise. Files are in the system's cache. Except in the cold process, libraries are loaded before the
 clock starts. A number in bold misses its goal; the second section shows where its time goes.
 
-Sections measured on the Intel processor, and the first two and the growth, are of a virtual machine whose host takes
+Sections measured on the Intel processor, and the second and the growth, are of a virtual machine whose host takes
 back unused memory. It is two to three times slower than the other, so compare its ratios, not its times.
 
 {machine}
