@@ -7,9 +7,9 @@ of that table, the error shows the range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import parse_qs, quote_plus, urlencode
 
 from explorer.activity.event import KINDS as ACTIVITY_KINDS
@@ -221,8 +221,8 @@ class Address:
         """Return the query of this address with some fields changed; None puts a field back to its default."""
         defaults = _defaults()
         wanted = {name: defaults[name] if value is None else str(value) for name, value in changes.items()}
-        address = replace(self, **wanted)  # type: ignore[arg-type]  # the names are checked by replace
-        return "?" + urlencode(address.pairs([]), safe="/")
+        stated = {name: value for name, value in (_stated(self) | wanted).items() if value != defaults[name]}
+        return "?" + urlencode(_pairs(stated, self.answers, []), safe="/")
 
     def to_each(self, field: str, **changes: object) -> Callable[[str], str]:
         """Return what makes the queries of this address that differ in one field, for a page that has many of them.
@@ -237,11 +237,7 @@ class Address:
 
     def pairs(self, without: list[str]) -> list[tuple[str, str]]:
         """Return the keys and values that a form must carry along, except some fields and those at their default."""
-        defaults = _defaults()
-        wanted = {name: key for name, key in _KEYS.items() if name not in without and (name != "back" or self._acts)}
-        pairs = [(key, value) for name, key in wanted.items() if (value := getattr(self, name)) != defaults[name]]
-        answers = self.answers if self.act and "answers" not in without else ()
-        return [*pairs, *((_ANSWER + name, value) for name, value in answers)]
+        return _pairs(_stated(self), self.answers, without)
 
     def chosen(self, kind: str) -> str:
         """Return the query of the form of a kind of change, unanswered."""
@@ -293,10 +289,6 @@ class Address:
         )
 
     @property
-    def _acts(self) -> bool:
-        return bool(self.act) or self.step in {"receipt", "undo"}
-
-    @property
     def choice(self) -> FacetChoice:
         """The values of facets by which the list of tables is filtered."""
         return FacetChoice.parse(self.facets)
@@ -335,8 +327,26 @@ class Address:
 
 
 @cache
-def _defaults() -> dict[str, object]:
-    return {field.name: field.default for field in fields(Address)}
+def _defaults() -> dict[str, str]:
+    return {field.name: str(field.default) for field in fields(Address) if field.name != "answers"}
+
+
+@lru_cache
+def _stated(address: Address) -> dict[str, str]:
+    """Return the fields of an address that are not at their default, without its answers."""
+    defaults = _defaults()
+    return {name: value for name in _KEYS if (value := getattr(address, name)) != defaults[name]}
+
+
+def _pairs(
+    stated: Mapping[str, str], answers: Sequence[tuple[str, str]], without: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the keys and values of an address with these fields, except some, in the order of the keys."""
+    leaves_form = "act" not in stated and stated.get("step") not in {"receipt", "undo"}
+    left_out = {*without, "back"} if leaves_form else without
+    pairs = [(key, stated[name]) for name, key in _KEYS.items() if name in stated and name not in left_out]
+    kept = answers if "act" in stated and "answers" not in without else ()
+    return [*pairs, *((_ANSWER + name, value) for name, value in kept)]
 
 
 def _one_name(table: str) -> str:
