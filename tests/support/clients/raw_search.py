@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from explorer import Table
 from explorer.auditing.erasure import Erasure
-from explorer.core.protocol.schema.data_types import PrimitiveType, format_column
+from explorer.core.protocol.schema.data_types import PrimitiveType, StructType, format_column
 from explorer.core.protocol.schema.nested_types import walk
 
 _EASY = {"byte", "short", "integer", "long", "string", "date"}
@@ -56,7 +57,15 @@ def equalities(table: Table) -> Iterator[tuple[str, set[tuple[str, ...]], object
         values = [each for name in sorted(physical) for found in raw_values(root, name).values() for each in found]
         value = next((each for each in values if isinstance(each, kind) and _is_plain(each)), None)
         if value is not None:
-            yield f"{format_column(path)} = {_literal(value)}", physical, value
+            asked = _padded(value, snapshot.schema, path) if isinstance(value, str) else value
+            yield f"{format_column(path)} = {_literal(asked)}", physical, value
+
+
+def _padded(value: str, schema: StructType, path: tuple[str, ...]) -> str:
+    """A stored value as it is compared: CHAR in a struct is read with its spaces, and Spark adds none to a literal."""
+    declared = next(field for field in schema.fields if field.name == path[0]).metadata
+    length = re.search(rf"\b{path[-1]}:char\((\d+)\)", str(declared.get("__CHAR_VARCHAR_TYPE_STRING", "")))
+    return value if length is None else value.ljust(int(length[1]))
 
 
 def _physical_columns(root: Path, path: tuple[str, ...]) -> set[tuple[str, ...]]:
