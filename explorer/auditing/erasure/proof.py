@@ -16,8 +16,9 @@ import msgspec
 from explorer import formatting as fmt
 from explorer.auditing.erasure.constants import only_equalities
 from explorer.auditing.erasure.neighbour_tables import NeighbourTable
-from explorer.auditing.erasure.stored_files import StoredFiles, stored_key
+from explorer.auditing.erasure.stored_files import StoredFiles
 from explorer.auditing.erasure.traces import LogTraces, Trace
+from explorer.core.protocol.file_paths import decode_path, stored_key
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.table_properties.registry import CHANGE_DATA_FEED, DELETION_VECTORS
 from explorer.core.versions.file_search import SearchResult
@@ -199,7 +200,8 @@ def erasure(
     name, where = request
     places = tuple(_places(basis, name))
     current = {place.path for place in places if place.state in {"live", "masked"} and place.to_version is None}
-    listed = {stored_key(path, basis.table): path for path in snapshot.files(["path"]).column(0).to_pylist()}
+    root = decode_path(basis.table)
+    listed = {stored_key(path, root): path for path in snapshot.files(["path"]).column(0).to_pylist()}
     misleading = snapshot.misleading(where, {listed[key] for key in current if key in listed})
     unlisted = tuple(sorted(current - listed.keys()))
     unchecked = [*basis.stored.unanswered, *unanswered, *basis.results.failed.items(), *traces.unanswered]
@@ -241,7 +243,7 @@ def _contested(snapshot: Snapshot, location: str) -> Iterable[tuple[str, str]]:
     """Yield the files in which other clients read other rows, so that masked rows may be live there."""
     contested = snapshot.contested
     if contested is not None:
-        yield from ((stored_key(path, location), contested.message) for path in contested.paths)
+        yield from ((stored_key(path, decode_path(location)), contested.message) for path in contested.paths)
 
 
 def _places(basis: Basis, request: str) -> list[MatchedPlace]:

@@ -8,7 +8,6 @@ with the table's own retention deletes the file, None where it never does.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal
 
@@ -22,7 +21,7 @@ from explorer.core.log.log_path import LOG_FOLDER
 from explorer.core.log.replay import read_commits
 from explorer.core.log.writing.writer_state import carry_actions
 from explorer.core.protocol.arrow.arrays import int64s, mask, only_array, string_maps, strings
-from explorer.core.protocol.file_paths import canonical_key, decode_path, is_absolute_location
+from explorer.core.protocol.file_paths import canonical_key, decode_path, is_absolute_location, stored_key
 from explorer.core.versions.delta_log import DeltaLog
 from explorer.core.versions.file_search import FILE_COLUMNS
 from explorer.core.versions.history import History
@@ -72,17 +71,6 @@ def stored_files(log: DeltaLog, now: int, check_cancelled: Callable[[], None] = 
         StorageError: The folder cannot be listed.
     """
     return _Stored(log, now, check_cancelled).listed()
-
-
-def stored_key(path: str, location: str) -> str:
-    """Return the location of a decoded path without the table's root, spelled as the store lists it."""
-    key = path.removeprefix(f"{decode_path(location).rstrip('/')}/")
-    if "//" in key or "./" in key:
-        if is_absolute_location(key):
-            scheme, mark, rest = key.partition("://")
-            return f"{scheme}{mark}{posixpath.normpath(rest)}" if mark else posixpath.normpath(key)
-        return posixpath.normpath(key)
-    return key
 
 
 class _Stored:
@@ -238,7 +226,7 @@ class _Stored:
         return max(expires, modified), ""
 
     def _key(self, path: str) -> str:
-        return stored_key(path, self._log.location)
+        return stored_key(path, decode_path(self._log.location))
 
 
 def _removed(chunk: Any) -> Iterable[tuple[str, int | None, dict[str, str | None] | None]]:

@@ -34,7 +34,7 @@ from explorer.core.protocol.arrow.arrays import (
     validity,
 )
 from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.file_paths import canonical_key, decode_path
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.raw_actions import AddLine, RemoveLine
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.retention.expiry import FOREVER, is_hidden
@@ -192,7 +192,7 @@ def needed_files(carried: CarriedActions, life: Lifetimes, changes: Iterable[tup
             needed.add_lines(chunk, [_in_range(line.deletion_timestamp or 0) for line in chunk])
         else:
             _add_tombstones(needed, chunk)
-    files = [(decode_path(file.path), written) for commit, written in changes for file in commit.change_files()]
+    files = [(canonical_key(file.path), written) for commit, written in changes for file in commit.change_files()]
     needed.add(strings([path for path, _ in files]), np.array([written for _, written in files], np.int64))
     return needed
 

@@ -16,7 +16,7 @@ from explorer.core.errors import CorruptTable
 from explorer.core.log.commit import Commit
 from explorer.core.protocol.arrow.arrays import Int64s, Mask
 from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.file_paths import decode_path, is_absolute
+from explorer.core.protocol.file_paths import canonical_key, is_absolute_location, stored_key
 from explorer.core.versions.history import History
 from explorer.core.versions.lifetimes.lifetimes import NEVER, Lifetimes
 from explorer.core.versions.provenance import CommitRecord
@@ -50,27 +50,24 @@ def vacuum_effects(
     Args:
         root: The table's root as a decoded location.
     """
-    inside = f"{root.rstrip('/')}/"
-    life, deleted, there = history.lifetimes, frozenset(deletable), frozenset(listed)
+    life, deleted = history.lifetimes, frozenset(deletable)
+    now = _Files(root, frozenset(listed))
+    afterwards = _Files(root, now.there, deleted)
     needed = data_locations(life)
-    before = {place for place in needed if place not in there and not is_absolute(place)}
-    after = {place for place in needed if place.removeprefix(inside) in deleted}
-    counts = MissingFiles(life, before).count, MissingFiles(life, before | after).count
+    before, after = ({place for place in needed if files.lacks(place)} for files in (now, afterwards))
+    counts = MissingFiles(life, before).count, MissingFiles(life, after).count
     lost = np.flatnonzero((counts[0] == 0) & (counts[1] > 0)) + life.readable_from
     changes = {
-        decode_path(file.path).removeprefix(inside): commit.version
+        stored_key(canonical_key(file.path), root): commit.version
         for commit in with_changes
         for file in commit.change_files()
     }
-    removed = _removals(life, inside)
+    removed = _removals(life, root)
     reasons = tuple(_reason(key, removed, changes, deleted) for key in deletable)
     recorded: dict[int, list[str]] = {}
     for key, version in changes.items():
         recorded.setdefault(version, []).append(key)
-    unreadable_before, unreadable_after = (
-        _unreadable_changes(history, files, recorded)
-        for files in (_Files(inside, there), _Files(inside, there, deleted))
-    )
+    unreadable_before, unreadable_after = (_unreadable_changes(history, files, recorded) for files in (now, afterwards))
     unreadable_changes = np.setdiff1d(unreadable_after, unreadable_before)
     return VacuumEffects(reasons, tuple(lost.tolist()), tuple(unreadable_changes.tolist()))
 
@@ -88,7 +85,7 @@ def versions_in_words(versions: Sequence[int]) -> str:
     return f"{'Version' if len(versions) == 1 else 'Versions'} {joined}"
 
 
-def _removals(life: Lifetimes, inside: str) -> dict[str, int]:
+def _removals(life: Lifetimes, root: str) -> dict[str, int]:
     """Return the last version that removed each file and each file of vectors, by key."""
     rows = np.flatnonzero(life.removed != NEVER)
     versions = life.removed[rows].tolist()
@@ -100,7 +97,7 @@ def _removals(life: Lifetimes, inside: str) -> dict[str, int]:
     for path, vector, version in zip(paths, vectors, versions, strict=True):
         for place in (path, vector):
             if place is not None:
-                key = place.removeprefix(inside)
+                key = stored_key(place, root)
                 removals[key] = max(version, removals.get(key, version))
     return removals
 
@@ -137,19 +134,19 @@ class _Files(msgspec.Struct, frozen=True):
     """The files that can be read: all that is stored, except some.
 
     Attributes:
-        inside: The table's root with a slash at its end.
+        root: The table's root as a decoded location.
         there: Keys of what is stored.
         deleted: Keys among them that do not count.
     """
 
-    inside: str
+    root: str
     there: frozenset[str]
     deleted: frozenset[str] = frozenset()
 
     def lacks(self, place: str) -> bool:
         """Return whether a file is not there; one outside the table counts as there."""
-        key = place.removeprefix(self.inside)
-        return key in self.deleted or (key not in self.there and not is_absolute(key))
+        key = stored_key(place, self.root)
+        return key in self.deleted or not (key in self.there or key.startswith("../") or is_absolute_location(key))
 
     def instances(self, life: Lifetimes) -> Mask:
         """Return the instances that lack their data file or their file of deletion vectors."""

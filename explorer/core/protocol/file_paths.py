@@ -69,8 +69,22 @@ def canonical_key(path: str) -> str:
     Of a relative path, empty segments and those of dots are left out (D-20), as the reference does.
     """
     if ("//" in path or "./" in path) and not is_absolute(path):
-        path = normpath(path)
+        # What it begins with after that is no scheme: `./a:b` is a file of a name with a colon.
+        return _unquote(normpath(path), path)
     return decode_path(path) if "%" in path or ":" in path else path
+
+
+def stored_key(location: str, root: str) -> str:
+    """Return a decoded location without the table's root, spelled as the store lists it.
+
+    Args:
+        root: The table's root as a decoded location.
+    """
+    key = location.removeprefix(f"{root.rstrip('/')}/")
+    if "//" not in key and "./" not in key:
+        return key
+    scheme, mark, rest = key.partition("://")
+    return f"{scheme}{mark}{normpath(rest)}" if mark and is_absolute_location(key) else normpath(key)
 
 
 def other_spelling(path: str, other: str) -> bool:

@@ -20,7 +20,7 @@ from explorer.core.protocol.actions import Add, DeletionVectorDescriptor, Remove
 from explorer.core.protocol.arrow.arrays import strings
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.deletion_vectors import location
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.table_properties.registry import (
     CHANGE_DATA_FEED,
     FILE_RETENTION,
@@ -180,24 +180,24 @@ def file_moves(snapshot: Snapshot, proposal: Proposal) -> FileMoves:
     """Sort the file actions of a proposal by what becomes of the files."""
     if not (proposal.adds or proposal.removes):
         return FileMoves()
-    removed = {decode_path(remove.path): remove for remove in proposal.removes}
-    paths = {decode_path(add.path) for add in proposal.adds}
+    removed = {canonical_key(remove.path): remove for remove in proposal.removes}
+    paths = {canonical_key(add.path) for add in proposal.adds}
     there = snapshot.logical_files.column("path")
     live = frozenset(there.filter(pc.is_in(there, value_set=strings([*paths, *removed]))).to_pylist())
-    remasked = [add for add in proposal.adds if decode_path(add.path) in removed]
-    others = [add for add in proposal.adds if decode_path(add.path) not in removed]
-    had = set(filter(None, (_stored(removed[decode_path(add.path)].deletion_vector) for add in remasked)))
+    remasked = [add for add in proposal.adds if canonical_key(add.path) in removed]
+    others = [add for add in proposal.adds if canonical_key(add.path) not in removed]
+    had = set(filter(None, (_stored(removed[canonical_key(add.path)].deletion_vector) for add in remasked)))
     used = {_stored(add.deletion_vector) for add in proposal.adds}
     if had:
         vectors = snapshot.deletion_vectors()
         places = zip(vectors.column("path").to_pylist(), vectors.column("file").to_pylist(), strict=True)
         used |= {file for path, file in places if path not in paths and path not in removed}
     return FileMoves(
-        added=tuple(add for add in others if decode_path(add.path) not in live),
+        added=tuple(add for add in others if canonical_key(add.path) not in live),
         removed=tuple(remove for path, remove in removed.items() if path in live - paths),
         tombstones=tuple(remove for path, remove in removed.items() if path not in live | paths),
         remasked=tuple(remasked),
-        described=tuple(add for add in others if decode_path(add.path) in live),
+        described=tuple(add for add in others if canonical_key(add.path) in live),
         replaced_vectors=frozenset(had - used),
     )
 

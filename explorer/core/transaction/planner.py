@@ -23,7 +23,7 @@ from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import CorruptTable, TableError
 from explorer.core.log.ratifying_catalog import RatifyingCatalog
 from explorer.core.protocol.actions import Protocol
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.json_values import JsonObject
 from explorer.core.protocol.protocol_evolution import with_closure
 from explorer.core.protocol.table_features import FEATURES, supported_features
@@ -117,7 +117,7 @@ def access_change(snapshot: Snapshot, proposal: Proposal, *, always: bool = Fals
 def _some_masked(snapshot: Snapshot, proposal: Proposal) -> bool:
     """Return whether some of the live files with vectors keep them."""
     paths = [*(remove.path for remove in proposal.removes), *(add.path for add in proposal.adds)]
-    changed = set(map(decode_path, paths))
+    changed = set(map(canonical_key, paths))
     return not changed or not changed.issuperset(snapshot.deletion_vectors().column("path").to_pylist())
 
 

@@ -15,7 +15,7 @@ from explorer.core.compatibility.client_facts import client_facts
 from explorer.core.compatibility.my_clients import MyClient, with_writers
 from explorer.core.compatibility.releases import writers_seen
 from explorer.core.errors import EngineUnavailable, ExplorerError, InvalidIntent, RequestError
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.schema.data_types import parse_schema
 from explorer.core.transaction.commit_plan import Proposer
@@ -163,7 +163,7 @@ def _undone(log: DeltaLog, target: Snapshot, snapshot: Snapshot) -> tuple[Undone
 def _with_erasures(log: DeltaLog, target: Snapshot, proposal: Proposal, snapshot: Snapshot) -> Proposal:
     """Return the proposal of a restore with what it brings back of erased rows."""
     added = [
-        (decode_path(add.path), None if add.deletion_vector is None else add.deletion_vector.unique_id)
+        (canonical_key(add.path), None if add.deletion_vector is None else add.deletion_vector.unique_id)
         for add in proposal.adds
         if add.data_change
     ]

@@ -161,11 +161,7 @@ def _states(snapshot: Snapshot, raw_paths: list[str]) -> dict[str, _State]:
 def _meeting(snapshot: Snapshot, condition: Expression) -> Reads:
     read_files = snapshot.skipping(condition).files
     needed = read_files.filter(read_files.column("kept"))
-    files = (
-        None
-        if needed.num_rows == read_files.num_rows
-        else frozenset(map(canonical_key, needed.column("path").to_pylist()))
-    )
+    files = None if needed.num_rows == read_files.num_rows else frozenset(needed.column("path").to_pylist())
     return Reads(files, condition)
 
 

@@ -260,7 +260,7 @@ export class Page {
     const typed = fields.map((field) => [field.id, field.value, field.form?.id]);
     element.innerHTML = html;
     explorerStyled(element);
-    paintRowsInSight(element);
+    paintRowsInSight(element, pressed ? element.querySelector(pressed) : kept && this.place(kept.id));
     this.restore(element, typed);
     if (pressed) element.querySelector(pressed)?.focus({ preventScroll: true });
     const again = kept && this.place(kept.id);

@@ -109,7 +109,18 @@ def test_every_version_of_the_history_has_the_files_of_its_snapshot(commits: lis
     ]
 
 
-@pytest.mark.parametrize("path", ["./a.parquet", "d//a.parquet", "d/../a.parquet", "d%2f%2fa.parquet"])
+@pytest.mark.parametrize("path", ["./part-00:00.parquet", "d/../p=a:b/f.parquet", "a/..//c:d//e.parquet"])
+def test_a_name_with_a_colon_behind_a_dot_is_no_scheme(path: str) -> None:
+    name = path.split("/", 1)[1].replace("../", "").replace("//", "/").removeprefix("/")
+    table = _table([add(path, 10)])
+    assert table.snapshot().files(["path"])["path"].to_pylist() == [name]
+    assert table.history().to_pylist()[0]["num_files"] == 1
+    assert _table([add(path, 10)], [remove(path)]).snapshot().num_files == 0
+
+
+@pytest.mark.parametrize(
+    "path", ["./a.parquet", "d//a.parquet", "d/../a.parquet", "d%2f%2fa.parquet", "./part-00:00.parquet"]
+)
 def test_a_file_has_one_path_in_a_commit_and_in_a_checkpoint(path: str) -> None:
     store = new_store()
     write_checkpoint(store, 1, [PROTOCOL, METADATA, add(path, 10)], "classic")

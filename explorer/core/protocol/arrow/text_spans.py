@@ -147,7 +147,8 @@ class TextSpans:
 
 
 def _is_one_of(letters: Bytes, some: bytes) -> Mask:
-    return np.logical_or.reduce([letters == letter for letter in some])
+    found: Mask = np.logical_or.reduce([letters == letter for letter in some])
+    return found
 
 
 def windows(data: Bytes, width: int) -> npt.NDArray[np.void]:

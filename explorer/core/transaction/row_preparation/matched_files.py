@@ -20,7 +20,7 @@ from explorer.core.protocol.actions import Add
 from explorer.core.protocol.arrow.arrow_types import to_arrow
 from explorer.core.protocol.counted import counted
 from explorer.core.protocol.data_footers import DataFooter, FooterColumn, UnreadFooter, footers_of, is_exact_bound
-from explorer.core.protocol.file_paths import decode_path
+from explorer.core.protocol.file_paths import canonical_key
 from explorer.core.protocol.log_store import LogStore
 from explorer.core.protocol.logical_files import LineSource, LogicalFiles, vector_descriptors
 from explorer.core.protocol.raw_actions import AddLine
@@ -173,7 +173,7 @@ def statistics_guard(
     Args:
         where: The condition; None for none.
     """
-    paths = () if where is None else snapshot.misleading(where, {decode_path(file.add.path) for file in touched})
+    paths = () if where is None else snapshot.misleading(where, {canonical_key(file.add.path) for file in touched})
     if not paths and not skipped.unchecked:
         return ()
     evidence: dict[str, object] = {"files": list(paths[:_MOST_NAMED]), "numFiles": len(paths)}

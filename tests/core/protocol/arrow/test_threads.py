@@ -47,6 +47,14 @@ def test_items_are_made_as_they_are_needed() -> None:
     assert 0 < max(behind) <= 6
 
 
+def test_inside_of_such_work_no_more_threads_start() -> None:
+    def outer(item: int) -> set[int]:
+        return {threading.get_ident(), *in_parallel(lambda _: threading.get_ident(), range(item))}
+
+    assert [len(idents) for idents in in_parallel(outer, [5, 6, 7])] == [1, 1, 1]
+    assert threading.get_ident() not in in_parallel(lambda _: threading.get_ident(), range(9))
+
+
 @pytest.mark.parametrize("count", [1, 2, 9])
 def test_what_fails_is_told_and_no_thread_waits_for_it(count: int) -> None:
     def fail(item: int) -> int:
