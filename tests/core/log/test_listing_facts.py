@@ -18,7 +18,7 @@ from explorer.core.log.last_checkpoint import LastCheckpoint, encode_last_checkp
 from explorer.core.log.log_path import LogFileKind, LogPath, commit_name, parse_log_name
 from explorer.core.log.log_segment import LogListing, arrange_log, list_log, list_newer
 from explorer.core.log.version_files import VersionFiles
-from explorer.core.protocol.file_paths import canonical_key, decode_path, needs_decoding
+from explorer.core.protocol.file_paths import canonical_key, decode_path
 from explorer.core.protocol.log_store import ListedObjects, LogStore
 from explorer.storage import open_store
 from tests.support.at_least_one import at_least_one
@@ -348,13 +348,6 @@ def test_the_record_begins_after_the_last_gap(
 ) -> None:
     listing = list_log(_store([*_names(*commits), *(f"{version:020d}.checkpoint.parquet" for version in checkpoints)]))
     assert (listing.first_recorded(), listing.earliest()) == (recorded, earliest)
-
-
-@pytest.mark.parametrize(
-    ("path", "decodes"), [("a", False), ("a%20", True), ("s3:b", True), ("/a", True), ("a/b", False)]
-)
-def test_paths_that_may_be_spelt_in_another_way(path: str, decodes: bool) -> None:
-    assert needs_decoding(path) is decodes
 
 
 def test_two_spellings_of_one_file_have_one_key() -> None:
