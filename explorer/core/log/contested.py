@@ -68,9 +68,10 @@ class ContestedFiles(msgspec.Struct, frozen=True):
                 f"Do not rely on conditions on {self.column}. Set {self.column} to NULL, or to a string that is not "
                 "empty, in the rows where it is NULL here; every client then reads the same."
             )
+        repair = "remove the file under each spelling" if self.respelled else "write the affected rows again"
         return (
-            "Do not rely on either count: restore a version before the contradiction, or write the affected rows again "
-            "with the client that wrote them."
+            f"Do not rely on either count: restore a version before the contradiction, or {repair} with the client "
+            "that wrote them."
         )
 
     @property
@@ -90,8 +91,7 @@ class ContestedFiles(msgspec.Struct, frozen=True):
             return (
                 f"Version {self.version} contradicts itself: a commit replaced or removed {self.paths[0]}{several} "
                 f"under another spelling of the path. This program takes both for one file and reads {here}. "
-                f"{_SPELLERS} read {there}. Do not rely on either count: restore a version before the contradiction, "
-                "or remove the file under each spelling with the client that wrote them."
+                f"{_SPELLERS} read {there}."
             )
         return (
             f"Version {self.version} contradicts itself: {self.paths[0]}{several} is live with more than one deletion "

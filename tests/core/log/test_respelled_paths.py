@@ -87,6 +87,7 @@ def test_segments_that_are_empty_or_dots_are_no_other_file(
     assert found is not None
     assert (found.rows, found.other_rows) == (here, elsewhere)
     assert "delta-kernel" in found.message
+    assert found.message.count("Do not rely on") == 1
 
 
 ODD_SEGMENTS = [

@@ -75,14 +75,14 @@ def path_with_dots(lake: Path, target: str) -> Path:
 
 def dots_inside(lake: Path, target: str) -> Path:
     table = table_of(lake, f"folder/../{Path(target).name}")
-    # Text folds to a file of the table itself; the disk says that it is beside the folder that the link leads to.
+    # As text it is a file of the table itself; for the disk it is beside the folder that the link leads to.
     (table / "folder").symlink_to((lake / target).parent / "inner")
     (lake / target).parent.joinpath("inner").mkdir()
     shutil.copy(lake / "served" / "other" / "b.parquet", table / Path(target).name)
     return table
 
 
-WAYS = [linked_file, linked_folder, chain_of_links, absolute_path, path_with_dots, dots_inside]
+WAYS = [linked_file, linked_folder, chain_of_links, absolute_path, path_with_dots]
 Way = Callable[[Path, str], Path]
 
 
@@ -123,16 +123,21 @@ def test_without_places_spark_and_the_store_read_the_same_file(lake: Path, way: 
     assert stored_ids(table, path) == ids(table) == [1]
 
 
-@pytest.mark.sampled(cases=1)
-@pytest.mark.parametrize("names", [("x.parquet", "y.parquet"), ("x.parquet", "./x.parquet")])
-def test_two_files_of_the_log_that_are_one_on_disk_give_their_rows_once_each(
-    lake: Path, names: tuple[str, ...]
-) -> None:
-    table = table_of(lake, *names, partition="p")
+@pytest.mark.parametrize("with_places", [True, False])
+def test_dots_in_a_path_are_folded_as_text_and_never_lead_through_a_link(lake: Path, with_places: bool) -> None:
+    # delta-spark 4.4.0 reads this file of this table too: id 2.
+    roots = [lake / "served"] if with_places else None
+    table = explorer.open_table(dots_inside(lake, "secret/a.parquet"), roots=roots)
+    assert table.snapshot().files(["path"]).column("path").to_pylist() == ["a.parquet"]
+    assert stored_ids(table, "a.parquet") == ids(table) == table.head(5).column("id").to_pylist() == [2]
+
+
+def test_two_files_of_the_log_that_are_one_on_disk_give_their_rows_once_each(lake: Path) -> None:
+    table = table_of(lake, "x.parquet", "y.parquet", partition="p")
     shutil.copy(lake / "served" / "other" / "b.parquet", table / "x.parquet")
     (table / "y.parquet").symlink_to(table / "x.parquet")
     found = explorer.open_table(table, roots=[lake / "served"]).rows(row_identity=True).toArrow()
-    assert sorted(found.column("_file").to_pylist()) == sorted(names)
+    assert sorted(found.column("_file").to_pylist()) == ["x.parquet", "y.parquet"]
     assert found.column("id").to_pylist() == [2, 2]
 
 
