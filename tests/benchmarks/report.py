@@ -378,8 +378,8 @@ def _data(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield _line(row["what"], median, _goal_met(row, "p95", 1e3), goal)
     yield ""
     yield (
-        "Until the rows in sight are painted; each click is in a window of its own that has drawn the table's timeline. "
-        "linked-1000 has 1,000 files of 100 MB; its store answers each request after 20 ms."
+        "Until the rows in sight are painted; each click is in a window of its own that has drawn the table's "
+        "timeline. linked-1000 has 1,000 files of 100 MB; its store answers each request after 20 ms."
     )
 
 
