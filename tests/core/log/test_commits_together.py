@@ -176,11 +176,23 @@ def _small(commit: SmallActions) -> list[tuple[int, dict[str, bytes]]]:
 
 
 def _objects(data: bytes) -> int:
-    """How many lines that are not blank are objects with a decodable action, by the standard library; -1 if one is
-    not."""
-    lines = [line for line in data.split(b"\n") if line.strip(b" \t\r")]
+    """How many objects with a decodable action there are by the standard library, each on lines of its own; -1 if there
+    is anything else."""
+    lines, place, count = data.split(b"\n"), 0, 0
+    while place < len(lines):
+        if not lines[place].strip(b" \t\r"):
+            place += 1
+            continue
+        ends = (end for end in range(place + 1, len(lines) + 1) if _is_object(b"\n".join(lines[place:end])))
+        end = next(ends, None)
+        if end is None:
+            return -1
+        place, count = end, count + 1
+    return count
+
+
+def _is_object(text: bytes) -> bool:
     try:
-        objects = [json.loads(line.decode("utf-8")) for line in lines]
+        return isinstance(json.loads(text.decode("utf-8")), dict)
     except ValueError:
-        return -1
-    return len(objects) if all(isinstance(each, dict) for each in objects) else -1
+        return False
