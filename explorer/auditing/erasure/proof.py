@@ -205,7 +205,7 @@ def erasure(
     misleading = snapshot.misleading(where, {listed[key] for key in current if key in listed})
     unlisted = tuple(sorted(current - listed.keys()))
     unchecked = [*basis.stored.unanswered, *unanswered, *basis.results.failed.items(), *traces.unanswered]
-    unchecked += _contested(snapshot, basis.table)
+    unchecked += _contested(snapshot, root)
     return Erasure(
         basis=basis,
         where=where,
@@ -239,11 +239,11 @@ def narrowed(proof: Erasure, folders: Collection[str], admits: Callable[[str], b
     )
 
 
-def _contested(snapshot: Snapshot, location: str) -> Iterable[tuple[str, str]]:
+def _contested(snapshot: Snapshot, root: str) -> Iterable[tuple[str, str]]:
     """Yield the files in which other clients read other rows, so that masked rows may be live there."""
     contested = snapshot.contested
     if contested is not None:
-        yield from ((stored_key(path, decode_path(location)), contested.message) for path in contested.paths)
+        yield from ((stored_key(path, root), contested.message) for path in contested.paths)
 
 
 def _places(basis: Basis, request: str) -> list[MatchedPlace]:

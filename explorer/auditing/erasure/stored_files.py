@@ -76,6 +76,7 @@ def stored_files(log: DeltaLog, now: int, check_cancelled: Callable[[], None] = 
 class _Stored:
     def __init__(self, log: DeltaLog, now: int, check_cancelled: Callable[[], None]) -> None:
         self._log, self._now, self._check_cancelled = log, now, check_cancelled
+        self._root = decode_path(log.location)
         self._history: History = log.history_record()
         self._terms: Terms = retention_terms(self._history)
         listing = log.store.list_files(check_cancelled)
@@ -226,7 +227,7 @@ class _Stored:
         return max(expires, modified), ""
 
     def _key(self, path: str) -> str:
-        return stored_key(path, decode_path(self._log.location))
+        return stored_key(path, self._root)
 
 
 def _removed(chunk: Any) -> Iterable[tuple[str, int | None, dict[str, str | None] | None]]:
